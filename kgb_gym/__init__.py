@@ -1,0 +1,1 @@
+"""KernelGenBench as trajectory-recording Gymnasium environments."""

@@ -1,0 +1,91 @@
+"""What is asked of a verification, and the seams through which it asks for processes.
+
+Room 1 states these protocols; room 2 (`kgb_gym.sandbox`) implements them. Nothing here starts anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Protocol
+
+from kgb_gym.verdict import Verdict
+
+Kind = Literal["verify", "test", "compile"]
+
+MAX_SOURCE_BYTES = 1 << 20
+"""Submissions above this are refused unread: no kernel needs a mebibyte of source."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one verification may use. Settable; the defaults are the paper's where it names one (Appendix D)."""
+
+    correctness_s: float = 300.0
+    """Wall seconds for everything but timing; then the whole process tree is killed."""
+    performance_s: float = 600.0
+    """Wall seconds for timing."""
+    call_s: float = 60.0
+    """Wall seconds for importing the submission, or for recording one case."""
+    memory_bytes: int = 4 << 30
+    """Resident bytes of one untrusted process beyond what its template already holds."""
+    output_bytes: int = 64 << 10
+    """What of a submission's stdout and stderr is kept; the rest is counted and dropped."""
+    processes: int = 0
+    """Child processes a submission may have."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One question to the judge."""
+
+    operator: str
+    """`source/name`."""
+    source: bytes
+    """The submission as received."""
+    suite: str = "quick"
+    platform: str = "cpu"
+    kind: Kind = "verify"
+    """`verify`: the whole suite, complete. `test`: chosen cases, untimed, never a clean pass. `compile`: compile every
+    launched function for `targets`."""
+    seed: int = 0
+    """Everything random derives from this and the source: values, hidden cases, configuration choices. It never
+    reaches a submission."""
+    only_defined: bool = False
+    """Judge only the interfaces that the file defines; never a clean pass of the operator."""
+    cases: tuple[str, ...] = ()
+    """For `test`: ids or globs of cases; empty: the `smoke` suite."""
+    targets: tuple[str, ...] = ("sm_90",)
+    """For `compile`: `sm_80`, `sm_90`, `sm_100`, `gfx942`, …"""
+    timing: bool = True
+    """Whether to time on an accelerator."""
+    limits: Limits = field(default_factory=Limits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able data; the source as latin-1 text."""
+        data = asdict(self)
+        data["source"] = self.source.decode("latin-1")
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Job:
+        """Inverse of `to_dict`."""
+        values = {f.name: data[f.name] for f in fields(cls)}
+        values["source"] = str(data["source"]).encode("latin-1")
+        values["limits"] = Limits(**data["limits"])
+        for name in ("cases", "targets"):
+            values[name] = tuple(data[name])
+        return cls(**values)
+
+
+class Engine(Protocol):
+    """Takes jobs and gives verdicts; the only way to have something verified."""
+
+    def submit(self, job: Job) -> Future[Verdict]:
+        """Start a verification. The future always gives a verdict; a failure of ours has status `harness_error`."""
+        ...
+
+    def close(self) -> None:
+        """End every process. Pending futures get a `harness_error` verdict. May be called twice."""
+        ...

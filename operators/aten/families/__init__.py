@@ -1,0 +1,1 @@
+"""Builders and grids that several `aten` operators share."""

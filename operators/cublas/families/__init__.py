@@ -1,0 +1,1 @@
+"""Builders and grids that several `cublas` operators share."""

@@ -1,0 +1,190 @@
+"""What a call should give, computed on the CPU from the definition and independent of any submission.
+
+ATen interfaces are judged by the native operator: once on the call as it is (dtype, shape, strides, aliases, errors)
+and once on inputs raised to double precision (values). vLLM and cuBLAS interfaces bring a plain definition.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from kgb_gym.operators.compare import Target
+from kgb_gym.operators.declaration import Call, Interface, Operator
+from kgb_gym.operators.maker import Seeded
+
+WIDE = {
+    torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
+    torch.float64: torch.float64, torch.complex64: torch.complex128, torch.complex128: torch.complex128,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one call should give."""
+
+    returns: tuple[Any, ...] = ()
+    """Targets for returned tensors in order, other values as they are."""
+    written: Mapping[str, Target] = field(default_factory=dict)
+    """Targets for written arguments by name."""
+    aliases: Mapping[int, str] = field(default_factory=dict)
+    """Which returned tensor must share the storage of which argument."""
+    same_object: Mapping[int, str] = field(default_factory=dict)
+    """Which returned tensor must be that argument itself (in-place and `out=`)."""
+    raises: str = ""
+    """Name of the exception the call must raise; empty: none."""
+
+
+def aten_overload(name: str) -> Any:
+    """The `torch.ops.aten` overload of an interface's name: `softmax.int`, `cos` (its `default`)."""
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+
+@lru_cache(maxsize=1024)
+def parameters(operator: Operator, interface: Interface) -> tuple[str, ...]:
+    """Names of the interface's parameters in order: from the ATen schema, or from the declared signature."""
+    if operator.source == "aten":
+        return tuple(a.name for a in aten_overload(interface.name)._schema.arguments)
+    definition = ast.parse(f"def {interface.signature}: ...").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    return tuple(a.arg for a in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs))
+
+
+def written_names(operator: Operator, interface: Interface) -> tuple[str, ...]:
+    """Names of the arguments that the interface may write."""
+    if operator.source == "aten":
+        arguments = aten_overload(interface.name)._schema.arguments
+        return tuple(a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write)
+    return interface.writes
+
+
+def bind(operator: Operator, interface: Interface, call: Call) -> dict[str, Any]:
+    """The call's arguments by name (only those given)."""
+    names = parameters(operator, interface)
+    return {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+
+
+def expected(operator: Operator, interface: Interface, call: Call) -> Expected:
+    """What `call` should give. The call itself is not changed."""
+    if operator.source == "aten" and interface.oracle is None:
+        return _native(operator, interface, call)
+    assert interface.oracle is not None
+    arguments = bind(operator, interface, call)
+    answers = interface.oracle(**bind(operator, interface, call.clone()))
+    touched = interface.touched(**arguments) if interface.touched else {}
+    written = {}
+    for name in interface.writes:
+        original, answer = arguments[name], answers[name]
+        precise = answer if answer.dtype in (torch.float64, torch.complex128) and answer.dtype != original.dtype else None
+        if precise is None and answer.dtype in (torch.float64, torch.complex128):
+            precise = answer
+        reference = answer.to(original.dtype)
+        mask = touched.get(name)
+        if mask is not None:
+            reference = torch.where(mask, reference, original)
+        written[name] = Target(name, reference, precise, mask)
+    return Expected(written=written)
+
+
+def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
+    op = aten_overload(interface.name)
+    plain = _real(call.clone())
+    try:
+        with torch.no_grad():
+            result = op(*plain.args, **plain.kwargs)
+    except Exception as error:
+        return Expected(raises=type(error).__name__)
+    leaves = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
+    wide = _precise(op, call) if not operator.view and not operator.random else None
+    arguments = bind(operator, interface, plain)
+    names = written_names(operator, interface)
+    returns: list[Any] = []
+    aliases, same = {}, {}
+    for index, leaf in enumerate(leaves):
+        if not isinstance(leaf, torch.Tensor):
+            returns.append(leaf)
+            continue
+        label = "return" if len(leaves) == 1 else f"return[{index}]"
+        returns.append(_target(label, leaf, wide[0][index] if wide else None))
+        for name, argument in arguments.items():
+            if isinstance(argument, torch.Tensor) and _shares(argument, leaf):
+                aliases[index] = name
+                if name in names:
+                    same[index] = name
+    written = {n: _target(n, arguments[n], wide[1].get(n) if wide else None) for n in names if n in arguments}
+    return Expected(tuple(returns), written, aliases, same)
+
+
+def _target(name: str, reference: torch.Tensor, precise: torch.Tensor | None) -> Target:
+    if precise is None or reference.dtype not in WIDE or precise.dtype not in (torch.float64, torch.complex128):
+        return Target(name, reference)
+    rounded = reference.clone(memory_format=torch.preserve_format)
+    if rounded.shape == precise.shape:
+        rounded = rounded.copy_(precise) if not _overlaps(rounded) else rounded
+    return Target(name, rounded, precise)
+
+
+def _precise(op: Any, call: Call) -> tuple[list[Any], dict[str, torch.Tensor]] | None:
+    """The native operator in double precision: its returns, and the written arguments by name; None if it refuses."""
+    schema = [a.name for a in op._schema.arguments]
+    given = {**dict(zip(schema, call.args, strict=False)), **call.kwargs}
+    dtype = given.get("dtype")
+    outputs = [id(given[n]) for n in ("out",) if isinstance(given.get(n), torch.Tensor)]
+
+    def widen(tensor: torch.Tensor) -> torch.Tensor:
+        if isinstance(dtype, torch.dtype) and id(tensor) not in outputs:
+            tensor = tensor.to(dtype)
+        if tensor.dtype not in WIDE:
+            return tensor.clone()
+        return torch.empty_strided(tensor.shape, _dense(tensor), dtype=WIDE[tensor.dtype]).copy_(tensor)
+
+    if isinstance(dtype, torch.dtype) and dtype in WIDE:
+        given["dtype"] = WIDE[dtype]
+    wide = _real(Call((), given).map(widen))
+    arguments = dict(wide.kwargs)
+    positional = [arguments.pop(n) for n in schema[: len(call.args)]]
+    try:
+        with torch.no_grad(), _default_dtype(torch.float64):
+            result = op(*positional, **arguments)
+    except Exception:
+        return None
+    leaves = list(result) if isinstance(result, (list, tuple)) else [result]
+    return leaves, {n: v for n, v in wide.kwargs.items() if isinstance(v, torch.Tensor)}
+
+
+def _real(call: Call) -> Call:
+    """The call with `Seeded` stand-ins turned into generators."""
+
+    def swap(value: Any) -> Any:
+        return torch.Generator().manual_seed(value.seed) if isinstance(value, Seeded) else value
+
+    return Call(tuple(swap(a) for a in call.args), {k: swap(v) for k, v in call.kwargs.items()})
+
+
+@contextmanager
+def _default_dtype(dtype: torch.dtype) -> Any:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _shares(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    return any(s == 0 and n > 1 for s, n in zip(tensor.stride(), tensor.shape, strict=True))
+
+
+def _dense(tensor: torch.Tensor) -> tuple[int, ...]:
+    return torch.empty(tensor.shape, device="meta").stride()

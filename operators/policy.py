@@ -1,0 +1,43 @@
+"""Which ATen calls an honest wrapper may make around its kernels, as verbs.
+
+The screen applies a policy to the source before anything runs; the audit applies the same policy, below Python, to
+every operator dispatched while a call is recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verb = Literal["alloc", "view", "metadata", "fill", "copy", "draw"]
+
+WORDS = {
+    "alloc": "allocation (empty, empty_like, new_empty, empty_strided)",
+    "view": "views (view, reshape, permute, expand, slicing, as_strided, view_as_real)",
+    "metadata": "metadata (shape, stride, dtype, numel, is_contiguous, result_type, promote_types)",
+    "fill": "fills with a constant (zeros, ones, full, fill_, zero_)",
+    "copy": "dtype and layout conversion of an input (contiguous, clone, to, copy_)",
+    "draw": "one random one-element integer tensor from the given generator, as a seed for kernels",
+}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The verbs a wrapper may use; everything else that ATen computes is a hack."""
+
+    allow: frozenset[Verb] = frozenset({"alloc", "view", "metadata", "fill", "copy"})
+    lossy_copy: bool = False
+    """Whether a `copy` may convert floating point to integers, or anything to bool (which computes `x != 0`)."""
+    deny_ops: frozenset[str] = frozenset()
+    """ATen operator names that are refused although their verb is allowed: the operator's own family."""
+    allow_ops: frozenset[str] = frozenset()
+    """Further ATen operator names that may be called; each must be playable as one of the verbs."""
+
+    def rules(self) -> tuple[str, ...]:
+        """The policy in words, for the prompt."""
+        lines = [f"Allowed around your kernels: {'; '.join(WORDS[v] for v in WORDS if v in self.allow)}."]
+        if not self.lossy_copy and "copy" in self.allow:
+            lines.append("Not allowed: converting floating point to integers, or anything to bool, outside a kernel.")
+        if self.deny_ops:
+            lines.append(f"Not allowed here: {', '.join(sorted(self.deny_ops))}.")
+        return tuple(lines)
