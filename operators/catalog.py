@@ -11,6 +11,7 @@ from kgb_gym.operators.declaration import Operator
 
 SOURCES = ("aten", "vllm", "cublas")
 _ROOT = Path(__file__).resolve().parent
+_NOT_OPERATORS = {"__init__", "library"}
 _PAPER = {"aten": "aten::", "vllm": "vllm::", "cublas": "cublas::"}
 
 
@@ -28,7 +29,7 @@ def names(source: str | None = None) -> tuple[str, ...]:
     for each in SOURCES if source is None else (source,):
         if each not in SOURCES:
             raise ValueError(f"unknown source {each!r}: use one of {', '.join(SOURCES)}")
-        files = (p.stem for p in (_ROOT / each).glob("*.py") if p.stem != "__init__")
+        files = (p.stem for p in (_ROOT / each).glob("*.py") if p.stem not in _NOT_OPERATORS)
         found += [f"{each}/{stem}" for stem in sorted(files)]
     return tuple(found)
 

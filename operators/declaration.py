@@ -105,11 +105,13 @@ class Interface:
     """The Python signature as text. For ATen left empty: the schema says."""
     returns_written: bool = False
     """vLLM and cuBLAS style: the result is in the written arguments and what is returned does not matter."""
-    touched: Callable[[Call], Mapping[str, torch.Tensor]] | None = None
-    """For a written argument of which only some elements may change: a bool mask by argument name, True = may change.
-    All others must keep their bits. None: all may change."""
-    oracle: Callable[[Call], Any] | None = None
-    """Plain high-precision definition, mutating the written arguments; None: the native ATen overload (see `oracle`)."""
+    touched: Callable[..., Mapping[str, torch.Tensor]] | None = None
+    """Called with the call's arguments by keyword. For a written argument of which only some elements may change: a
+    bool mask by argument name, True = may change. All others must keep their bits. None: all may change."""
+    oracle: Callable[..., Mapping[str, torch.Tensor]] | None = None
+    """Plain high-precision definition, called with the call's arguments by keyword: the answer of each written
+    argument in its full shape, float64 or complex128 (or the argument's own dtype where exact). None: the native ATen
+    overload (see `oracle`)."""
     compare: Comparison | None = None
     """Overrides the operator's comparison for this interface."""
 

@@ -47,12 +47,16 @@ def aten_overload(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), overload or "default")
 
 
-@lru_cache(maxsize=1024)
 def parameters(operator: Operator, interface: Interface) -> tuple[str, ...]:
     """Names of the interface's parameters in order: from the ATen schema, or from the declared signature."""
     if operator.source == "aten":
         return tuple(a.name for a in aten_overload(interface.name)._schema.arguments)
-    definition = ast.parse(f"def {interface.signature}: ...").body[0]
+    return _declared(interface.signature)
+
+
+@lru_cache(maxsize=1024)
+def _declared(signature: str) -> tuple[str, ...]:
+    definition = ast.parse(f"def {signature}: ...").body[0]
     assert isinstance(definition, ast.FunctionDef)
     return tuple(a.arg for a in (*definition.args.posonlyargs, *definition.args.args, *definition.args.kwonlyargs))
 
