@@ -183,7 +183,7 @@ def _default_dtype(dtype: torch.dtype) -> Any:
 
 
 def _shares(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+    return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
 
 
 def _overlaps(tensor: torch.Tensor) -> bool:
