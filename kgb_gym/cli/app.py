@@ -1,0 +1,185 @@
+"""The commands with their arguments. What they do stands in the modules beside this one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="kgb",
+    help="KernelGenBench operators as environments: verify kernels, run methods, report.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Op = Annotated[
+    str, typer.Argument(metavar="OP", help="An operator: aten/softmax, or as the paper spells it, aten::softmax.")
+]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A Python module with the kernels; - reads standard input.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Suite = Annotated[str, typer.Option(help="Case grid: auto, paper, quick or smoke.")]
+Place = Annotated[str, typer.Option(help="Where kernels run: auto, cpu or nvidia.")]
+Seed = Annotated[int, typer.Option(help="Everything random derives from it.")]
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"kgb-gym {installed('kgb-gym')}")
+        raise typer.Exit
+
+
+@app.command("list")
+def list_(
+    source: Annotated[str | None, typer.Option(help="Only aten, vllm or cublas.")] = None, as_json: Json = False
+) -> None:
+    """List the operators."""
+    from kgb_gym.cli.show import list_operators
+
+    list_operators(source, as_json)
+
+
+@app.command()
+def show(
+    op: Op,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print what a model is told.")] = False,
+    cases: Annotated[bool, typer.Option("--cases", help="Print the cases of the suite.")] = False,
+    agentic: Annotated[bool, typer.Option("--agentic", help="The prompt as an agent with tools gets it.")] = False,
+    suite: Suite = "auto",
+    platform: Place = "auto",
+    as_json: Json = False,
+) -> None:
+    """Show one operator."""
+    from kgb_gym.cli.show import show
+
+    show(op, suite, platform, as_json, prompt, cases, agentic)
+
+
+@app.command()
+def verify(
+    op: Op,
+    file: File,
+    suite: Suite = "auto",
+    platform: Place = "auto",
+    only_defined: Annotated[
+        bool, typer.Option("--only-defined", help="Judge only the interfaces the file defines; never a clean pass.")
+    ] = False,
+    seed: Seed = 0,
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for correctness; 300 by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge a file of kernels against an operator."""
+    from kgb_gym.cli.verify import verify
+
+    raise typer.Exit(
+        verify(
+            op,
+            file,
+            suite=suite,
+            platform=platform,
+            only_defined=only_defined,
+            seed=seed,
+            time_limit=time_limit,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command("compile")
+def compile_(
+    op: Op,
+    file: File,
+    target: Annotated[list[str] | None, typer.Option(help="sm_80, sm_90, sm_100, gfx942, …; may be repeated.")] = None,
+    platform: Place = "auto",
+    as_json: Json = False,
+) -> None:
+    """Compile the kernels that a file launches, on any machine."""
+    from kgb_gym.cli.verify import compile_file
+
+    raise typer.Exit(compile_file(op, file, targets=tuple(target or ["sm_90"]), platform=platform, as_json=as_json))
+
+
+@app.command()
+def run(
+    out: Annotated[Path, typer.Option(help="The run's folder; the same call again goes on with it.")],
+    method: Annotated[str, typer.Option(help="What writes the kernels: a baseline policy, such as gold or scripted.")],
+    operators: Annotated[str, typer.Option(help="Operators and globs: 'aten/*,vllm/rms_norm'.")] = "*",
+    suite: Suite = "auto",
+    platform: Place = "auto",
+    workers: Annotated[int | None, typer.Option(help="Episodes at once; by default one a core.")] = None,
+    engine: Annotated[str, typer.Option(help="Where verifications run: local.")] = "local",
+    seed: Seed = 0,
+    samples: Annotated[int, typer.Option(help="Independent samples of each operator.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Run a method over operators and record every step. Ctrl-C stops cleanly."""
+    from kgb_gym.cli.run import run
+
+    raise typer.Exit(
+        run(
+            method=method,
+            operators=operators,
+            out=out,
+            suite=suite,
+            platform=platform,
+            workers=workers,
+            engine=engine,
+            seed=seed,
+            samples=samples,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    html: Annotated[Path | None, typer.Option(help="Write one self-contained page there.")] = None,
+    paper_tables: Annotated[bool, typer.Option("--paper-tables", help="The paper's tables with its rows.")] = False,
+    include_synthetic: Annotated[
+        bool, typer.Option("--include-synthetic", help="Count scripted episodes too; they are labelled.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Print metrics and tables of runs."""
+    from kgb_gym.cli.report import report
+
+    raise typer.Exit(report(folders, html, paper_tables, include_synthetic, as_json))
+
+
+@app.command()
+def recover(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")], as_json: Json = False
+) -> None:
+    """Finalise what a killed run left in its folder."""
+    from kgb_gym.cli.report import recover
+
+    raise typer.Exit(recover(folder, as_json))
+
+
+@app.command()
+def publish(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    to: Annotated[str, typer.Option(help="A new folder.")],
+    as_json: Json = False,
+) -> None:
+    """Write a run's dataset to a folder that others can load."""
+    from kgb_gym.cli.report import publish
+
+    raise typer.Exit(publish(folder, to, as_json))
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Check what this machine offers: platform, fences of the sandbox, versions."""
+    from kgb_gym.cli.doctor import doctor
+
+    raise typer.Exit(doctor(as_json))

@@ -1,0 +1,96 @@
+"""A verdict for people: what came of it, the cases that fail with their largest error, the evidence, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kgb_gym.verdict import CaseResult, Difference, Status, Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHOWN_CASES = 8
+"""Failing cases that are listed; the rest is counted."""
+
+HINTS = {
+    Status.SYNTAX_ERROR: "the file is no Python module: mend the line that the message names",
+    Status.MISSING_INTERFACE: "define every function that `kgb show {operator}` lists, or pass --only-defined",
+    Status.HACK: "the answer must come from Triton kernels of your own; docs/how-a-submission-is-judged.md has the rules",
+    Status.COMPILE_ERROR: "Triton refuses a kernel; `kgb compile {operator} FILE` repeats this step alone",
+    Status.RUNTIME_ERROR: "the call raised; the frames above are the submission's own",
+    Status.RECURSION: "the function calls the operator that it replaces: use a kernel in its place",
+    Status.MISMATCH: "compare the index above with what the kernel does there; `kgb show {operator} --cases` lists cases",
+    Status.TIMEOUT: "the submission ran out of time: look for a loop without end, or a grid far too large",
+    Status.CRASH: "the process died: look for an access out of bounds; every load and store needs its mask",
+    Status.OUT_OF_MEMORY: "the submission allocated more than it may",
+    Status.HARNESS_ERROR: "this is our failure and is not scored; `kgb doctor` checks the installation",
+}
+
+
+def print_verdict(verdict: Verdict, out: Console, seconds: float | None = None) -> None:
+    """Print it, a screenful at most."""
+    from rich.markup import escape
+
+    passed = verdict.status is Status.PASSED
+    mark = "[green]✓[/]" if passed else "[red]✗[/]"
+    name = "clean pass" if verdict.clean else verdict.status.value
+    facts = [f"{verdict.suite} on {verdict.platform}", f"reached {verdict.stage.value}"]
+    judged = [c for c in verdict.cases if not c.skipped]
+    if verdict.cases:
+        facts.append(f"{sum(c.passed for c in judged)} of {len(verdict.cases)} cases right")
+    if verdict.speedup is not None:
+        facts.append(f"speedup {verdict.speedup:.2f} over {verdict.baseline}")
+    if seconds is not None:
+        facts.append(f"{seconds:.1f} s")
+    out.print(f"{mark} [bold]{name}[/]  {escape(verdict.operator)}  [dim]{escape(' · '.join(facts))}[/]")
+    for hack in verdict.hacks:
+        where = f"line {hack.line}: " if hack.line is not None else ""
+        out.print(f"  [red]hack[/] {where}{escape(hack.message)} [dim]({escape(f'{hack.layer}/{hack.rule}')})[/]")
+    if verdict.message and not passed and not verdict.hacks:
+        for line in verdict.message.rstrip().splitlines():
+            out.print(f"  {escape(line)}")
+    _print_cases([c for c in judged if not c.passed], out)
+    skipped = len(verdict.cases) - len(judged)
+    if skipped:
+        out.print(f"  {skipped} cases were not judged any more", style="dim")
+    for note in verdict.notes:
+        out.print(f"  [dim]note: {escape(note)}[/]")
+    if passed and verdict.only_defined:
+        out.print("  [dim]only the interfaces that the file defines were judged: no clean pass of the operator[/]")
+    if hint := HINTS.get(verdict.status):
+        out.print(f"  [yellow]{escape(hint.format(operator=verdict.operator))}[/]")
+
+
+def _print_cases(failed: list[CaseResult], out: Console) -> None:
+    from rich.markup import escape
+
+    for case in failed[:SHOWN_CASES]:
+        out.print(f"  [red]✗[/] {escape(case.case)}")
+        for line in _reasons(case):
+            out.print(f"      {escape(line)}")
+    if len(failed) > SHOWN_CASES:
+        out.print(f"  … and {len(failed) - SHOWN_CASES} more failing cases (--json has them all)", style="dim")
+
+
+def _reasons(case: CaseResult) -> Iterator[str]:
+    if case.difference is not None:
+        yield difference(case.difference)
+    yield from case.error.rstrip().splitlines()[-6:]
+    if case.passed_paper:
+        yield "right by the paper's tolerance, wrong by the strict one"
+
+
+def difference(found: Difference) -> str:
+    """One line: the largest error, where it stands, and how many elements are wrong."""
+    index = ", ".join(str(i) for i in found.index)
+    text = (
+        f"{found.output}: expected {found.expected}, got {found.got} at ({index}); "
+        f"{found.mismatches} of {found.total} wrong, largest error {_number(found.max_abs)} absolute, "
+        f"{_number(found.max_rel)} relative"
+    )
+    return f"{text}; {found.note}" if found.note else text
+
+
+def _number(value: float | str) -> str:
+    return f"{float(value):.3g}"

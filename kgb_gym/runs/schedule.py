@@ -1,0 +1,99 @@
+"""Carries out episodes with a few worker threads. Threads suffice: a worker waits for its verification or its model.
+
+Not covered: ending an episode in the midst of a turn. Stopping lets the turns that have begun come to their end.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from kgb_gym.runs.plan import Episode
+
+POLL_S = 0.2
+"""How often the waiting thread looks up, so that signals are handled."""
+
+Worker = Callable[[Callable[[], Episode | None]], None]
+"""Called once a thread with a function that gives the next episode, or None when there is no more to do."""
+
+
+class Stop:
+    """Set when nothing further may be begun. Raised where an episode in work has to end."""
+
+    class Asked(Exception):
+        """The run was asked to stop between two turns."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def ask(self) -> None:
+        """Ask every worker to stop."""
+        self._event.set()
+
+    @property
+    def asked(self) -> bool:
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raises:
+        Stop.Asked: the run was asked to stop.
+        """
+        if self.asked:
+            raise Stop.Asked
+
+
+def carry_out(episodes: Iterable[Episode], worker: Worker, workers: int, stop: Stop, on_stop: Callable[[], None]) -> bool:
+    """Run `worker` in so many threads until no episode is left or a stop is asked for.
+
+    The first interrupt (Ctrl-C) asks for a stop and waits; the second one is raised.
+
+    Args:
+        episodes: in the order in which they are begun.
+        worker: see `Worker`; an exception that leaves it ends the run.
+        workers: how many threads, at least 1.
+        stop: asked when the run shall end.
+        on_stop: called once, at the first interrupt.
+
+    Returns:
+        Whether the run was interrupted.
+
+    Raises:
+        KeyboardInterrupt: interrupted twice.
+    """
+    waiting = deque(episodes)
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+
+    def take() -> Episode | None:
+        with lock:
+            return waiting.popleft() if waiting and not stop.asked else None
+
+    def body() -> None:
+        try:
+            worker(take)
+        except Stop.Asked:
+            pass
+        except BaseException as error:
+            failures.append(error)
+            stop.ask()
+
+    threads = [threading.Thread(target=body, name=f"kgb-run-{i}", daemon=True) for i in range(workers)]
+    interrupted = False
+    try:
+        for thread in threads:
+            thread.start()
+        _wait(threads)
+    except KeyboardInterrupt:
+        interrupted = True
+        stop.ask()
+        on_stop()
+        _wait(threads)
+    if failures:
+        raise failures[0]
+    return interrupted
+
+
+def _wait(threads: list[threading.Thread]) -> None:
+    while alive := [t for t in threads if t.is_alive()]:
+        alive[0].join(POLL_S)
