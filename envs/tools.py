@@ -1,0 +1,125 @@
+"""The tools of an episode: what a policy may ask for between submissions.
+
+`compile` and `test` become jobs for the engine, like a submission; the others answer at once. No tool changes the
+reward's potential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kgb_gym.verification.protocols import MAX_SOURCE_BYTES
+
+_CODE = {"type": "string", "description": "Source of one module, as for a submission."}
+
+COMPILE_TARGETS = ("sm_80", "sm_90", "sm_100", "gfx942")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool, as it is told to a model."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """JSON schema of each argument by name."""
+    required: tuple[str, ...] = ()
+    job: Literal["", "compile", "test"] = ""
+    """The kind of job it asks the engine for; empty: answered at once."""
+
+    def schema(self) -> dict[str, Any]:
+        """The tool as a JSON schema, in the form that chat servers take for function calling."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": {
+                "type": "object",
+                "properties": {k: dict(v) for k, v in self.parameters.items()},
+                "required": list(self.required),
+                "additionalProperties": False,
+            },
+        }
+
+    def check(self, arguments: Mapping[str, Any]) -> str:
+        """What is wrong with the arguments, in one sentence; empty if nothing is."""
+        if unknown := sorted(set(arguments) - set(self.parameters)):
+            known = ", ".join(self.parameters) or "none"
+            return f"{self.name} has no argument {', '.join(map(repr, unknown))}; its arguments: {known}."
+        if missing := [n for n in self.required if n not in arguments]:
+            return f"{self.name} needs {', '.join(missing)}."
+        for name, value in arguments.items():
+            if error := _mismatch(value, self.parameters[name]):
+                return f"{self.name}: {name} {error}."
+        return ""
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "compile",
+            "Compile every function that your module launches, without running it on data.",
+            {
+                "code": _CODE,
+                "targets": {
+                    "type": "array",
+                    "items": {"type": "string", "enum": list(COMPILE_TARGETS)},
+                    "description": "Compilation targets; left out: sm_90.",
+                },
+            },
+            ("code",),
+            "compile",
+        ),
+        Tool(
+            "test",
+            "Check your module on chosen cases, untimed. It never counts as a submission.",
+            {
+                "code": _CODE,
+                "cases": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Ids of cases, or globs such as '*float16*'; left out: two cases an interface.",
+                },
+            },
+            ("code",),
+            "test",
+        ),
+        Tool(
+            "read_spec",
+            "Read the operator's specification again, or the list of its cases' ids.",
+            {
+                "what": {
+                    "type": "string",
+                    "enum": ["spec", "cases"],
+                    "description": "`spec` (the default) or `cases`.",
+                }
+            },
+        ),
+        Tool("finish", "End the episode. Your best submission so far counts."),
+    )
+}
+
+
+def find(name: str) -> Tool | str:
+    """The tool of that name, or one sentence saying that there is none."""
+    return TOOLS.get(name) or f"There is no tool {name[:64]!r}; the tools are {', '.join(TOOLS)}."
+
+
+def _mismatch(value: Any, schema: Mapping[str, Any]) -> str:
+    if schema["type"] == "string":
+        if not isinstance(value, str):
+            return f"must be a string, got {type(value).__name__}"
+        if len(value) > MAX_SOURCE_BYTES:
+            return f"has {len(value)} characters; at most {MAX_SOURCE_BYTES} are accepted"
+    elif not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+        return "must be a list of strings"
+    elif len(value) > 1000:
+        return f"has {len(value)} entries; at most 1000 are accepted"
+    choices = schema.get("enum") or schema.get("items", {}).get("enum")
+    if choices:
+        given = [value] if isinstance(value, str) else list(value)
+        if wrong := [v for v in given if v not in choices]:
+            return f"must be one of {', '.join(choices)}; got {wrong[0][:64]!r}"
+    return ""

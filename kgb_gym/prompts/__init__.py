@@ -1,0 +1,8 @@
+"""Prompts: modules of the paper's Table 5, composed by source and paradigm for one operator and platform.
+
+They show the specification, the rules and the visible grid; never a gold kernel, never a hidden case.
+"""
+
+from kgb_gym.prompts.compose import MODULES, render, spec
+
+__all__ = ["MODULES", "render", "spec"]
