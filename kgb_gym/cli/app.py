@@ -23,6 +23,7 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="A Python module with 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Suite = Annotated[str, typer.Option(help="Case grid: auto, paper, quick or smoke.")]
 Place = Annotated[str, typer.Option(help="Where kernels run: auto, cpu or nvidia.")]
+Limit = Annotated[float | None, typer.Option(help="Wall seconds of one verification's correctness; 300 by default.")]
 Seed = Annotated[int, typer.Option(help="Everything random derives from it.")]
 
 
@@ -73,7 +74,7 @@ def verify(
         bool, typer.Option("--only-defined", help="Judge only the interfaces the file defines; never a clean pass.")
     ] = False,
     seed: Seed = 0,
-    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for correctness; 300 by default.")] = None,
+    time_limit: Limit = None,
     as_json: Json = False,
 ) -> None:
     """Judge a file of kernels against an operator."""
@@ -118,6 +119,7 @@ def run(
     engine: Annotated[str, typer.Option(help="Where verifications run: local.")] = "local",
     seed: Seed = 0,
     samples: Annotated[int, typer.Option(help="Independent samples of each operator.")] = 1,
+    time_limit: Limit = None,
     as_json: Json = False,
 ) -> None:
     """Run a method over operators and record every step. Ctrl-C stops cleanly."""
@@ -134,6 +136,7 @@ def run(
             engine=engine,
             seed=seed,
             samples=samples,
+            time_limit=time_limit,
             as_json=as_json,
         )
     )

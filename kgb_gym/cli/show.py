@@ -59,20 +59,23 @@ def show(name: str, suite: str, platform: str, as_json: bool, prompt: bool, case
 
 def _prompt(operator: Operator, suite: str, platform: str, agentic: bool) -> str:
     from kgb_gym import prompts
+    from kgb_gym.envs.tools import TOOLS
 
-    return prompts.render(operator.id, suite=suite, platform=platform, agentic=agentic)
+    tools = tuple(tool.schema() for tool in TOOLS.values()) if agentic else ()
+    return prompts.render(operator, platform, suite, agentic=agentic, tools=tools)
 
 
 def _plain(operator: Operator, suite: str, prompt: str | None, cases: bool) -> dict[str, Any]:
     from kgb_gym.operators import SUITES
+    from kgb_gym.prompts.signatures import functions
 
     found: dict[str, Any] = {
         "name": operator.id,
         "source": operator.source,
         "env_id": operator.env_id,
         "interfaces": [
-            {"name": i.name, "function": i.function, "signature": i.signature, "writes": list(i.writes)}
-            for i in operator.interfaces
+            {"name": i.name, "function": i.function, "signature": line, "schema": schema, "writes": list(i.writes)}
+            for i, line, schema in zip(operator.interfaces, functions(operator), _schemas(operator), strict=True)
         ],
         "description": operator.description,
         "notes": list(operator.notes),
@@ -92,6 +95,14 @@ def _plain(operator: Operator, suite: str, prompt: str | None, cases: bool) -> d
     return found
 
 
+def _schemas(operator: Operator) -> tuple[str | None, ...]:
+    if operator.source != "aten":
+        return (None,) * len(operator.interfaces)
+    from kgb_gym.prompts.facts import schemas
+
+    return schemas(operator)
+
+
 def _flags(operator: Operator) -> dict[str, bool]:
     names = ("view", "random", "kernel_required", "data_dependent")
     return {name: bool(getattr(operator, name)) for name in names}
@@ -102,15 +113,15 @@ def _print(operator: Operator) -> None:
     from rich.padding import Padding
 
     from kgb_gym.operators import SUITES
+    from kgb_gym.prompts.signatures import functions
 
     out = console()
     out.print(f"[bold]{operator.id}[/]  {operator.env_id}")
     if operator.description:
         out.print(Padding(escape(operator.description.strip()), (1, 0, 1, 2)))
     out.print("[bold]defines[/]")
-    for interface in operator.interfaces:
-        signature = interface.signature or f"as the ATen overload {interface.name}"
-        out.print(f"  {interface.function:24} {escape(signature)}")
+    for line in functions(operator):
+        out.print(f"  {escape(line)}", soft_wrap=True)
     out.print("[bold]cases[/]")
     for suite in SUITES:
         counts = operator.counts(suite)

@@ -185,7 +185,7 @@ class LiveProgress:
             self._tally.add(outcome)
         mark = "[green]✓[/]" if outcome.clean else "[yellow]![/]" if not outcome.scored else "[red]✗[/]"
         path = " → ".join(outcome.statuses)
-        self._live.console.print(f"{mark} {str(episode):30} [dim]{path}, {outcome.seconds:.1f} s[/]")
+        self._live.console.print(f"{mark} {episode!s:30} [dim]{path}, {outcome.seconds:.1f} s[/]")
 
     def stopping(self) -> None:
         self._stopping = True
@@ -208,7 +208,7 @@ class LiveProgress:
             head.add_row(ProgressBar(total=max(tally.total, 1), completed=tally.done, width=24), tally.line())
             now = time.monotonic()
             lines = [
-                Text(f"  … {str(e):30} turn {r.turn + 1}, {clock(now - r.since)}, last: {r.status}", style="dim")
+                Text(f"  … {e!s:30} turn {r.turn + 1}, {clock(now - r.since)}, last: {r.status}", style="dim")
                 for e, r in running
             ]
         if self._stopping:

@@ -21,7 +21,7 @@ Worker = Callable[[Callable[[], Episode | None]], None]
 class Stop:
     """Set when nothing further may be begun. Raised where an episode in work has to end."""
 
-    class Asked(Exception):
+    class Asked(BaseException):
         """The run was asked to stop between two turns."""
 
     def __init__(self) -> None:
@@ -43,7 +43,9 @@ class Stop:
             raise Stop.Asked
 
 
-def carry_out(episodes: Iterable[Episode], worker: Worker, workers: int, stop: Stop, on_stop: Callable[[], None]) -> bool:
+def carry_out(
+    episodes: Iterable[Episode], worker: Worker, workers: int, stop: Stop, on_stop: Callable[[], None]
+) -> bool:
     """Run `worker` in so many threads until no episode is left or a stop is asked for.
 
     The first interrupt (Ctrl-C) asks for a stop and waits; the second one is raised.
@@ -74,7 +76,7 @@ def carry_out(episodes: Iterable[Episode], worker: Worker, workers: int, stop: S
             worker(take)
         except Stop.Asked:
             pass
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # raised again by the waiting thread
             failures.append(error)
             stop.ask()
 

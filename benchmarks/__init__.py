@@ -1,0 +1,1 @@
+"""What the harness itself costs. `make bench` runs all of it; no test depends on a time."""

@@ -1,0 +1,124 @@
+"""`kgb doctor`: what this machine offers, each thing tried rather than guessed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kgb_gym.cli.output import console, print_json, reserved_stdout
+
+LOW_MEMORY = 4 << 30
+LOW_DISK = 1 << 30
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was tried."""
+
+    name: str
+    ok: bool
+    detail: str
+    needed: bool = True
+    """Whether nothing works without it; else it only weakens a fence."""
+
+
+def doctor(as_json: bool) -> int:
+    """Print what was found; exit code 1 where something needed is missing."""
+    if as_json:
+        with reserved_stdout() as out:
+            checks, facts = _examine()
+            print_json(_plain(checks, facts), out)
+    else:
+        checks, facts = _examine()
+        _print(checks, facts)
+    return 0 if all(c.ok for c in checks if c.needed) else 1
+
+
+def _examine() -> tuple[list[Check], dict[str, Any]]:
+    from kgb_gym import platforms
+    from kgb_gym.datasets import runfile
+    from kgb_gym.sandbox import doctor as fences
+
+    place = platforms.detect()
+    facts = {
+        "platform": place.name,
+        "suite": place.default_suite,
+        "layers": list(place.layers),
+        "versions": runfile.versions(),
+        "hardware": runfile.machine(),
+    }
+    checks = [
+        Check("linux", sys.platform == "linux", sys.platform),
+        Check("python", sys.version_info >= (3, 11), sys.version.split()[0]),
+        *(Check(f.name, f.holds, f.detail, needed=False) for f in fences()),
+        *_libraries(),
+        *_room(),
+    ]
+    if place.name == "nvidia":
+        checks.append(_gpu())
+    return checks, facts
+
+
+def _libraries() -> list[Check]:
+    found = []
+    for name in ("torch", "triton", "gymnasium", "datasets"):
+        try:
+            module = __import__(name)
+        except ImportError as error:
+            found.append(Check(name, False, f"{error}: run `make install`"))
+        else:
+            found.append(Check(name, True, str(getattr(module, "__version__", "?"))))
+    try:
+        from kgb_gym.envs.tokens import count
+
+        found.append(Check("token counting", count("kernel") > 0, "offline vocabulary"))
+    except Exception as error:  # noqa: BLE001  # whatever breaks it is what is to be told
+        found.append(Check("token counting", False, f"{type(error).__name__}: {error}"))
+    return found
+
+
+def _room() -> list[Check]:
+    import tempfile
+
+    import psutil
+
+    memory = psutil.virtual_memory().available
+    scratch = tempfile.gettempdir()
+    disk = shutil.disk_usage(scratch).free
+    return [
+        Check("memory", memory >= LOW_MEMORY, f"{memory / 2**30:.1f} GiB available, 4 are enough", needed=False),
+        Check("scratch space", disk >= LOW_DISK, f"{disk / 2**30:.1f} GiB free in the temporary folder", needed=False),
+        Check("cores", True, str(len(os.sched_getaffinity(0))), needed=False),
+    ]
+
+
+def _gpu() -> Check:
+    import torch
+
+    if not torch.cuda.is_available():
+        return Check("gpu", False, "the driver's devices are there, but this torch can't use them: is it a CPU build?")
+    return Check("gpu", True, ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())))
+
+
+def _plain(checks: list[Check], facts: dict[str, Any]) -> dict[str, Any]:
+    return {**facts, "ok": all(c.ok for c in checks if c.needed), "checks": [asdict(c) for c in checks]}
+
+
+def _print(checks: list[Check], facts: dict[str, Any]) -> None:
+    from rich.markup import escape
+
+    out = console()
+    out.print(f"[bold]platform[/] {facts['platform']}, suite {facts['suite']}, layers {', '.join(facts['layers'])}")
+    hardware = facts["hardware"]
+    out.print(
+        f"[bold]machine[/]  {escape(str(hardware['cpu']))}, {hardware['cores']} cores, {hardware['architecture']}"
+    )
+    for check in checks:
+        mark = "[green]✓[/]" if check.ok else "[red]✗[/]" if check.needed else "[yellow]![/]"
+        out.print(f"{mark} {check.name:20} [dim]{escape(check.detail)}[/]")
+    weak = [c.name for c in checks if not c.ok and not c.needed]
+    if weak:
+        out.print(f"[yellow]weaker here: {', '.join(weak)}. docs/trust.md says what that means.[/]")
