@@ -119,11 +119,18 @@ class Close:
         scale = self.scale(arguments) if self.scale else magnitude
         scale = torch.as_tensor(scale, dtype=torch.float64).abs()
         bound = self.slack * unit * (math.log2(terms) + 4) * scale
-        bound = bound + (1.01 + self.intermediate) * unit_out * magnitude + torch.finfo(real).smallest_normal * unit_out * 2
+        bound = (
+            bound + (1.01 + self.intermediate) * unit_out * magnitude + torch.finfo(real).smallest_normal * unit_out * 2
+        )
         exact_error = (value - precise).abs()
+        equal = value == reference
         # Where the exact answer overflows the output type, or may by rounding, the type's infinity is right as well.
-        edge = (magnitude * (1 + 2 * unit_out) >= torch.finfo(real).max) & ~torch.isfinite(value.abs())
-        strict_bad = ~((exact_error <= widen * bound) | (value == reference) | edge)
+        edge = (magnitude * (1 + 2 * unit_out) >= torch.finfo(real).max) & torch.isinf(value.abs())
+        edge &= (value.conj() * precise).real > 0 if value.is_complex() else value.sign() == precise.sign()
+        # An infinity is a value: a tolerance, infinite itself, may not stand for it.
+        finite = torch.isfinite(value.abs())
+        paper_bad = torch.where(finite & torch.isfinite(reference.abs()), paper_bad, ~equal)
+        strict_bad = ~(equal | edge | (finite & torch.isfinite(magnitude) & (exact_error <= widen * bound)))
         nan = torch.isnan(reference.abs()), torch.isnan(value.abs())
         paper_bad = torch.where(nan[0] | nan[1], nan[0] != nan[1], paper_bad)
         strict_bad = torch.where(nan[0] | nan[1], nan[0] != nan[1], strict_bad)

@@ -86,7 +86,9 @@ def expected(operator: Operator, interface: Interface, call: Call) -> Expected:
     written = {}
     for name in interface.writes:
         original, answer = arguments[name], answers[name]
-        precise = answer if answer.dtype in (torch.float64, torch.complex128) and answer.dtype != original.dtype else None
+        precise = (
+            answer if answer.dtype in (torch.float64, torch.complex128) and answer.dtype != original.dtype else None
+        )
         if precise is None and answer.dtype in (torch.float64, torch.complex128):
             precise = answer
         reference = answer.to(original.dtype)
@@ -129,9 +131,9 @@ def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
 def _target(name: str, reference: torch.Tensor, precise: torch.Tensor | None) -> Target:
     if precise is None or reference.dtype not in WIDE or precise.dtype not in (torch.float64, torch.complex128):
         return Target(name, reference)
-    rounded = reference.clone(memory_format=torch.preserve_format)
-    if rounded.shape == precise.shape:
-        rounded = rounded.copy_(precise) if not _overlaps(rounded) else rounded
+    rounded = reference
+    if reference.shape == precise.shape and not _overlaps(reference):
+        rounded = torch.empty_strided(reference.shape, reference.stride(), dtype=reference.dtype).copy_(precise)
     return Target(name, rounded, precise)
 
 
