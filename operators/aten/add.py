@@ -1,0 +1,21 @@
+"""Addition, `self + alpha · other` (aten::add)."""
+
+from kgb_gym.operators.aten.families import additive
+from kgb_gym.operators.aten.families.binary import sum_of_magnitudes
+from kgb_gym.operators.compare import Close
+from kgb_gym.operators.declaration import Operator
+
+OPERATOR = Operator(
+    source="aten",
+    name="add",
+    interfaces=additive.functional("add"),
+    compare=Close(scale=sum_of_magnitudes),
+    description="Adds `alpha` times the second operand to the first, element by element, with broadcasting.",
+    notes=additive.NOTES,
+    left_out=tuple(
+        (f"add.{overload}", "TorchScript builtin: not in the dispatcher")
+        for overload in ("t", "str", "int", "complex", "float", "int_complex", "complex_int", "float_complex",
+                         "complex_float", "int_float", "float_int", "default")
+    ),
+    family="additive",
+)  # fmt: skip

@@ -1,0 +1,105 @@
+"""What the families share: named value ranges, output buffers and the jitter that turns a case into a hidden one."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kgb_gym.operators.grids import Grid, jitter_shape
+from kgb_gym.operators.maker import Maker
+
+INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
+LAYOUTS = ("contiguous", "transposed", "dilated", "sliced", "offset")
+"""Layouts in which no two elements share memory: any operand may have them, written ones too."""
+
+SPECIALS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0)
+
+_NORMALS = {"normal": (0.0, 1.0), "large": (0.0, 1e4), "huge": (0.0, 1e30), "small": (0.0, 1e-3)}
+_RANGES = {"unit": (0.0, 1.0), "signed_unit": (-1.0, 1.0), "positive": (0.05, 4.0), "above_one": (1.0, 10.0)}
+
+
+def values(
+    make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str = "normal", layout: str = "contiguous"
+) -> torch.Tensor:
+    """A tensor of one named kind of values.
+
+    Args:
+        make: the source of values.
+        shape: its sizes.
+        dtype: its type; integers and bools know only `normal` (integers in [-100, 100), coins).
+        kind: `normal`, `large`, `huge`, `small` (normal values of deviation 1, 1e4, 1e30, 1e-3, clipped to what the
+            type holds), `unit`, `signed_unit`, `positive`, `above_one` (uniform), or `special` (normal values with NaN,
+            infinities and zeros of both signs among them).
+        layout: one of `LAYOUTS`, or `expanded`.
+
+    Raises:
+        ValueError: the kind is unknown.
+    """
+    if not dtype.is_floating_point and not dtype.is_complex:
+        return make.integers(shape, dtype, layout=layout)
+    if kind == "special":
+        return make.sprinkle(make.normal(shape, dtype, layout=layout), SPECIALS, share=0.2)
+    if kind in _NORMALS:
+        mean, std = _NORMALS[kind]
+        top = torch.finfo(dtype).max
+        return make.normal(shape, dtype, mean=mean, std=min(std, top / 8), layout=layout)
+    if kind in _RANGES:
+        low, high = _RANGES[kind]
+        return make.uniform(shape, dtype, low=low, high=high, layout=layout)
+    raise ValueError(f"unknown kind of values {kind!r}: use special, {', '.join((*_NORMALS, *_RANGES))}")
+
+
+def strided(make: Maker, shape: Sequence[int], dtype: torch.dtype, strides: Sequence[int]) -> torch.Tensor:
+    """Normal values (or integers) under explicit strides, such as those of the paper's Table 10."""
+    extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return values(make, (extent,), dtype).as_strided(tuple(shape), tuple(strides))
+
+
+def buffer(make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str = "same") -> torch.Tensor:
+    """What is passed as `out=`: of the right shape in some layout (`same`: contiguous), or `empty` (to be resized)."""
+    if kind == "empty":
+        return make.out((0,), dtype)
+    return make.out(shape, dtype, layout="contiguous" if kind == "same" else kind)
+
+
+def suites(*, paper: Sequence[Grid], quick: Sequence[Grid], smoke: Sequence[Grid]) -> Mapping[str, tuple[Grid, ...]]:
+    """The grids of an interface by suite."""
+    return {"paper": tuple(paper), "quick": tuple(quick), "smoke": tuple(smoke)}
+
+
+def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The hidden twin of a case: its `shape` moved (see `jitter_shape`), its `layout` drawn anew.
+
+    At most the larger of 2048 elements and a quarter of the original's, so that an interpreter bears it.
+    """
+    new = dict(params)
+    new.pop("strides", None)
+    new["shape"] = jitter_shape(rng, params["shape"], max(2048, math.prod(params["shape"]) // 4))
+    if params.get("layout") != "expanded":
+        new["layout"] = rng.choice(LAYOUTS)
+    return new
+
+
+def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape to which all broadcast. Of shapes that do not, the longest: such a call raises anyway."""
+    rank = max(len(s) for s in shapes)
+    aligned = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
+    sizes = [{n for n in column if n != 1} for column in zip(*aligned, strict=True)]
+    if any(len(s) > 1 for s in sizes):
+        return next(tuple(s) for s in shapes if len(s) == rank)
+    return tuple(s.pop() if s else 1 for s in sizes)
+
+
+def promoted(dtype: torch.dtype) -> torch.dtype:
+    """The type in which a floating-point function of `dtype` answers."""
+    return dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
+
+
+def magnitude(value: torch.Tensor | float) -> torch.Tensor:
+    """|value| in float64."""
+    tensor = torch.as_tensor(value)
+    return tensor.abs().double() if tensor.dtype is not torch.bool else tensor.double()

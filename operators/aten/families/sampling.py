@@ -1,0 +1,137 @@
+"""Random operators: builders that hand over a generator, and the tests of a Bernoulli sample."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kgb_gym.operators.aten.families import common
+from kgb_gym.operators.aten.families.common import buffer, values
+from kgb_gym.operators.compare import Arguments
+from kgb_gym.operators.declaration import Build, Call
+from kgb_gym.operators.distribution import Test, binomial_p
+from kgb_gym.operators.maker import Maker
+
+PROBABILITIES = (0.0, 0.125, 0.3, 0.5, 0.75, 0.9, 1.0)
+"""What a tensor of probabilities holds: few values, so that each can be counted."""
+
+MAX_BUCKETS = 64
+
+
+def probabilities(make: Maker, shape: Sequence[int], dtype: torch.dtype, layout: str = "contiguous") -> torch.Tensor:
+    """A tensor of probabilities drawn from `PROBABILITIES`."""
+    pick = make.integers(shape, torch.int64, low=0, high=len(PROBABILITIES))
+    table = torch.tensor(PROBABILITIES, dtype=dtype)
+    tensor = make.full(shape, 0.5, dtype, layout=layout)
+    return tensor.copy_(table[pick]) if layout != "expanded" else tensor
+
+
+def of_self(
+    make: Maker, *, shape: Sequence[int], dtype: torch.dtype, layout: str = "contiguous", seeded: bool = True
+) -> Call:
+    """`bernoulli(self, *, generator=)`, where `self` holds the probabilities."""
+    return make.call(probabilities(make, shape, dtype, layout), **_generator(make, seeded))
+
+
+def of_number(
+    make: Maker,
+    *,
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    p: float | None,
+    layout: str = "contiguous",
+    seeded: bool = True,
+) -> Call:
+    """`f(self, p, *, generator=)`: `self` gives shape and type only. `p` None: not passed."""
+    tensor = values(make, shape, dtype, layout=layout)
+    args = (tensor,) if p is None else (tensor, p)
+    return make.call(*args, **_generator(make, seeded))
+
+
+def of_tensor(
+    make: Maker,
+    *,
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    p_shape: Sequence[int] | None = None,
+    p_dtype: torch.dtype = torch.float32,
+    layout: str = "contiguous",
+    p_layout: str = "contiguous",
+    seeded: bool = True,
+) -> Call:
+    """`f(self, p, *, generator=)` with a tensor of probabilities that broadcasts to `self`."""
+    p = probabilities(make, shape if p_shape is None else p_shape, p_dtype, p_layout)
+    return make.call(values(make, shape, dtype, layout=layout), p, **_generator(make, seeded))
+
+
+def with_out(build: Build) -> Build:
+    """The `out=` twin of a builder: parameters `out` (see `common.buffer`) and `out_dtype` join."""
+
+    def call(make: Maker, *, out: str = "same", out_dtype: torch.dtype | None = None, **params: Any) -> Call:
+        plain = build(make, **params)
+        tensor = plain.args[0]
+        return Call(plain.args, {**plain.kwargs, "out": buffer(make, tensor.shape, out_dtype or tensor.dtype, out)})
+
+    return call
+
+
+def of_probabilities_in_self(arguments: Arguments, sample: torch.Tensor) -> Sequence[Test]:
+    """`bernoulli_tests` where `self` holds the probabilities."""
+    return bernoulli_tests(arguments["self"], sample)
+
+
+def of_probabilities_in_p(arguments: Arguments, sample: torch.Tensor) -> Sequence[Test]:
+    """`bernoulli_tests` where `p` is a number or a tensor; 0.5 if it is not given."""
+    return bernoulli_tests(torch.as_tensor(arguments.get("p", 0.5), dtype=torch.float64), sample)
+
+
+def bernoulli_tests(probability: torch.Tensor, sample: torch.Tensor) -> Sequence[Test]:
+    """Only zeros and ones; the right number of ones for each probability; no correlation at lags 1, 2, 4, …
+
+    Probabilities 0 and 1 are met exactly. The correlation's p-value is Freedman's bound for martingales, so it holds at
+    every size; it needs at least 256 elements of probability in (0, 1).
+    """
+    p = probability.double().expand(sample.shape).reshape(-1)
+    x = sample.double().reshape(-1)
+    strange = int(((x != 0) & (x != 1)).sum())
+    tests = [Test("values", 1.0 if not strange else 0.0, f"{strange} of {x.numel()} values are neither 0 nor 1")]
+    if strange or not x.numel():
+        return tests
+    levels = sorted(set(p.tolist()))
+    if len(levels) > MAX_BUCKETS:
+        raise ValueError(f"a case has {len(levels)} different probabilities: use at most {MAX_BUCKETS}")
+    for level in levels:
+        mine = x[p == level]
+        ones, n = int(mine.sum()), mine.numel()
+        tests.append(Test(f"count at p={level:.4g}", binomial_p(ones, n, level), f"{ones} ones among {n}"))
+    inner = (p > 0) & (p < 1)
+    q = p[inner]
+    residual = (x[inner] - q) / (q * (1 - q)).sqrt()
+    lag = 1
+    while residual.numel() >= max(256, 2 * lag):
+        product = residual[lag:] * residual[:-lag]
+        total, n = float(product.sum()), product.numel()
+        largest = float(((1 - q).maximum(q) / (q * (1 - q)).sqrt()).max()) ** 2
+        variance = max(float(n), float((residual[:-lag] ** 2).sum()))
+        bound = 2 * math.exp(-(total**2) / 2 / (variance + largest * abs(total) / 3))
+        tests.append(Test(f"correlation at lag {lag}", min(1.0, bound), f"{total / n:+.3f} over {n} pairs"))
+        lag *= 2
+    return tests
+
+
+def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The hidden twin of a case: another shape and layout; a broadcast `p` becomes one value."""
+    new = common.jitter(rng, params)
+    if params.get("p_shape") is not None:
+        new["p_shape"] = []
+    if isinstance(params.get("p"), float) and not 0 <= params["p"] <= 1:
+        new["p"] = 0.5
+    return new
+
+
+def _generator(make: Maker, seeded: bool) -> dict[str, Any]:
+    return {"generator": make.seeded()} if seeded else {}
