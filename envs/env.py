@@ -376,12 +376,13 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             limits=self.limits,
             **more,
         )
-        if self._engine is None:
+        engine = self._engine
+        if engine is None:
             from kgb_gym.sandbox import shared_engine
 
-            self._engine = shared_engine(self.platform.name)
+            engine = shared_engine(self.platform.name)
         try:
-            return self._engine.submit(job)
+            return engine.submit(job)
         except Exception as error:  # noqa: BLE001  # told by `_result`: an engine that refuses must not lose the episode
             failed: Future[Verdict] = Future()
             failed.set_exception(error)

@@ -13,17 +13,18 @@ SETS = {"kgb/ms-v0": "*", "kgb/mc-v0": "aten/*"}
 """Ids that stand for many operators, as the paper's two benchmarks do: globs of their pools."""
 
 _SOURCES = ("aten", "vllm", "cublas")
+_NOT_OPERATORS = frozenset({"__init__", "library"})
 _OPERATORS = Path(__file__).resolve().parent.parent / "operators"
 
 
 def ids() -> dict[str, str]:
     """Every id of this package with the globs of its pool.
 
-    File names are the list, as in `kgb_gym.operators.names`, which would import torch.
+    File names are the list, as in `kgb_gym.operators.names`, which would import torch; a test compares the two.
     """
     found = dict(SETS)
     for source in _SOURCES:
-        for stem in sorted(p.stem for p in (_OPERATORS / source).glob("*.py") if p.stem != "__init__"):
+        for stem in sorted(p.stem for p in (_OPERATORS / source).glob("*.py") if p.stem not in _NOT_OPERATORS):
             found[f"kgb/{source}-{stem}-v0"] = f"{source}/{stem}"
     return found
 

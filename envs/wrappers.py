@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from kgb_gym.envs.actions import MAX_COMPLETION, ActionDict, bad, call, submit
+from kgb_gym.envs.actions import MAX_COMPLETION, ActionDict, InvalidAction, bad, call, submit
 from kgb_gym.envs.observation import ObservationDict
 from kgb_gym.envs.spaces import UnicodeText
 from kgb_gym.envs.tools import TOOLS
@@ -47,13 +47,13 @@ class ChatWrapper(gymnasium.ActionWrapper[ObservationDict, Any, ActionDict], Rec
         """The action that the text means; see `read`.
 
         Raises:
-            ValueError: it is neither text nor a mapping with `text`.
+            InvalidAction: it is neither text nor a mapping with `text`.
         """
         if isinstance(action, str):
             return read(action)
         if isinstance(action, Mapping) and isinstance(action.get("text"), str):
             return read(action["text"], usage=action.get("usage"), transcript=action.get("transcript"))
-        raise ValueError(f"not an answer: expected a str or a mapping with `text`, got {type(action).__name__}")
+        raise InvalidAction(f"not an answer: expected a str or a mapping with `text`, got {type(action).__name__}")
 
 
 def read(text: str, *, usage: Any = None, transcript: Mapping[str, Any] | None = None) -> ActionDict:
