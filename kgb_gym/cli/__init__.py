@@ -17,7 +17,7 @@ def main() -> None:
     from kgb_gym.cli.errors import WrongUse
 
     try:
-        app()
+        app(prog_name="kgb")
     except WrongUse as error:
         print(f"kgb: {error}", file=sys.stderr)
         sys.exit(2)

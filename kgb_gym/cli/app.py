@@ -27,15 +27,21 @@ Limit = Annotated[float | None, typer.Option(help="Wall seconds of one verificat
 Seed = Annotated[int, typer.Option(help="Everything random derives from it.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"kgb-gym {version('kgb-gym')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"kgb-gym {installed('kgb-gym')}")
-        raise typer.Exit
+    pass
 
 
 @app.command("list")

@@ -50,7 +50,8 @@ def print_verdict(verdict: Verdict, out: Console, seconds: float | None = None) 
     if verdict.message and not passed and not verdict.hacks:
         for line in verdict.message.rstrip().splitlines():
             out.print(f"  {escape(line)}")
-    _print_cases([c for c in judged if not c.passed], out)
+    if not verdict.hacks:
+        _print_cases([c for c in judged if not c.passed], out)
     skipped = len(verdict.cases) - len(judged)
     if skipped:
         out.print(f"  {skipped} cases were not judged any more", style="dim")

@@ -156,11 +156,11 @@ class LiveProgress:
         from rich.live import Live
 
         self._console = console or Console(stderr=True, highlight=False)
-        self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=4, transient=False)
         self._lock = threading.Lock()
         self._tally = Tally()
         self._running: dict[Episode, _Running] = {}
         self._stopping = False
+        self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=4)
 
     def start(self, total: int, earlier: tuple[Outcome, ...], workers: int) -> None:
         self._tally = Tally(total)

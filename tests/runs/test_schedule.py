@@ -1,0 +1,80 @@
+"""Workers take episodes until none is left or a stop is asked for."""
+
+import _thread
+import threading
+
+import pytest
+
+from kgb_gym.runs import Episode
+from kgb_gym.runs.schedule import Stop, carry_out
+
+EPISODES = [Episode("aten/cos", i, i) for i in range(20)]
+
+
+def nothing():
+    pass
+
+
+def test_every_episode_is_carried_out_once():
+    done, lock = [], threading.Lock()
+
+    def worker(take):
+        while (episode := take()) is not None:
+            with lock:
+                done.append(episode)
+
+    assert carry_out(EPISODES, worker, 4, Stop(), nothing) is False
+    assert sorted(done, key=lambda e: e.sample) == EPISODES
+
+
+def test_an_interrupt_lets_what_has_begun_finish_and_begins_nothing_more():
+    done, told, stop = [], [], Stop()
+
+    def worker(take):
+        while (episode := take()) is not None:
+            if episode.sample == 3:
+                _thread.interrupt_main()
+                while not stop.asked:
+                    pass
+            done.append(episode.sample)
+
+    assert carry_out(EPISODES, worker, 1, stop, lambda: told.append("stopping")) is True
+    assert done == [0, 1, 2, 3]
+    assert told == ["stopping"]
+
+
+def test_a_second_interrupt_is_raised():
+    release = threading.Event()
+
+    def worker(take):
+        take()
+        _thread.interrupt_main()
+        release.wait(30)
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(EPISODES, worker, 1, Stop(), _thread.interrupt_main)
+    release.set()
+
+
+def test_an_episode_in_work_ends_between_two_turns():
+    stop, turns = Stop(), []
+
+    def worker(take):
+        while take() is not None:
+            for turn in range(100):
+                stop.check()
+                turns.append(turn)
+                if turn == 5:
+                    stop.ask()
+
+    assert carry_out(EPISODES, worker, 1, stop, nothing) is False
+    assert turns == [0, 1, 2, 3, 4, 5]
+
+
+def test_an_error_of_a_worker_ends_the_run_and_is_raised():
+    def worker(take):
+        take()
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        carry_out(EPISODES, worker, 2, Stop(), nothing)
