@@ -89,3 +89,53 @@ class Engine(Protocol):
     def close(self) -> None:
         """End every process. Pending futures get a `harness_error` verdict. May be called twice."""
         ...
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an untrusted process ended."""
+
+    status: int | None
+    """Exit status, or minus the signal's number; None: still unknown."""
+    out_of_memory: bool = False
+    """It was killed for its memory."""
+    log: str = ""
+    """The beginning of what it printed."""
+    dropped: int = 0
+    """Bytes printed beyond what was kept."""
+
+
+class Process(Protocol):
+    """One single-use confined process that answers messages (`kgb_gym.verification.wire`)."""
+
+    def ask(self, head: dict[str, Any], blobs: Any = (), *, deadline: float, max_blobs: int = 1 << 40) -> Any:
+        """Send a question and wait for the answer.
+
+        Args:
+            head: JSON-able question.
+            blobs: buffers sent after it.
+            deadline: `time.monotonic()` value.
+            max_blobs: bytes that the answer may carry.
+
+        Raises:
+            wire.Closed: it ended before answering.
+            wire.Late: the deadline passed.
+            wire.WireError: the answer is not one.
+        """
+        ...
+
+    def end(self) -> Ended:
+        """Kill it with its whole tree, and say how it ended. May be called twice."""
+        ...
+
+
+class Spawner(Protocol):
+    """Starts confined processes from a warm template."""
+
+    def spawn(self, role: str, *, platform: str, limits: Limits) -> Process:
+        """Start one process of a role: `recorder`, `player`, `compiler`.
+
+        Raises:
+            OSError: the template cannot fork.
+        """
+        ...

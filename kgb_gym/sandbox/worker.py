@@ -1,0 +1,54 @@
+"""The judge's process: takes jobs from the engine one after another and answers with verdicts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from kgb_gym.sandbox.spawner import Channel, TemplateSpawner
+from kgb_gym.verdict import Stage, Status, Verdict
+from kgb_gym.verification import wire
+from kgb_gym.verification.judge import verify
+from kgb_gym.verification.protocols import Job
+from kgb_gym.verification.source import digest
+
+
+def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
+    """Answer jobs until the engine closes.
+
+    Args:
+        sock: connected to the engine.
+        config: `root`, a folder for scratch folders; `fds`, the channels to both templates; `threads`, how many the
+            oracle may use.
+    """
+    torch.set_num_threads(int(config.get("threads", 1)))
+    native, interpreter = (Channel(socket.socket(fileno=fd)) for fd in config["fds"])
+    while True:
+        try:
+            head, blobs = wire.receive(sock)
+        except wire.Closed:
+            return
+        job = Job.from_dict({**head["job"], "source": bytes(blobs[0]).decode("latin-1")})
+        root = tempfile.mkdtemp(prefix="job-", dir=config["root"])
+        try:
+            verdict = verify(job, TemplateSpawner(native, interpreter, root))
+        except Exception:
+            verdict = harness_error(job, f"the judge failed: {traceback.format_exc(limit=-6)}")
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+        wire.send(sock, {"verdict": verdict.to_dict(), "pid": os.getpid()})
+
+
+def harness_error(job: Job, message: str) -> Verdict:
+    """The verdict for a failure of ours: unscored."""
+    return Verdict(
+        operator=job.operator, source_sha256=digest(job.source), suite=job.suite, platform=job.platform, kind=job.kind,
+        stage=Stage.RECEIVED, status=Status.HARNESS_ERROR, message=message, seed=job.seed,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""One submission against one operator: screen, load, mount, record, play, judge, time."""

@@ -1,0 +1,173 @@
+"""The compile worker: ahead-of-time compilation of what a record launches, with no GPU.
+
+It runs in a confined process without the interpreter (interpreted functions that call jitted helpers cannot be compiled
+in one process), on the rebuilt module that the player runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kgb_gym.operators.grids import plain_value
+from kgb_gym.verification import wire
+from kgb_gym.verification.player import MODULE, TL_NAMES, load_kernels
+from kgb_gym.verification.record import Function, Launch, TritonType, View, decode_value, encode_value
+from kgb_gym.verification.recorder import describe_error
+
+POINTERS = {
+    "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "i8", "int16": "i16",
+    "int32": "i32", "int64": "i64", "uint8": "u8", "bool": "i1", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
+}  # fmt: skip
+
+TARGETS = {
+    "sm_80": ("cuda", 80, 32), "sm_86": ("cuda", 86, 32), "sm_89": ("cuda", 89, 32), "sm_90": ("cuda", 90, 32),
+    "sm_100": ("cuda", 100, 32), "sm_120": ("cuda", 120, 32), "gfx942": ("hip", "gfx942", 64),
+    "gfx950": ("hip", "gfx950", 64), "gfx90a": ("hip", "gfx90a", 64),
+}  # fmt: skip
+"""Targets that can be compiled for without owning them."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One specialisation of a kernel: what decides the compiled code."""
+
+    function: str
+    types: tuple[tuple[str, str], ...]
+    """Parameter name and Triton type (`*fp32`, `i32`, `constexpr`), in order of appearance."""
+    constants: tuple[tuple[str, Any], ...]
+    """Parameter name and value of each constexpr."""
+    options: tuple[tuple[str, Any], ...]
+
+
+def variant(launch: Launch, constexprs: Iterable[str]) -> Variant:
+    """The specialisation that a launch asks for. Alignment and `== 1` specialisation are left out: they change speed,
+    not whether it compiles.
+
+    Args:
+        launch: from a record.
+        constexprs: names of the kernel's parameters annotated `tl.constexpr`.
+    """
+    fixed = set(constexprs)
+    types, constants = [], []
+    for name, value in launch.arguments.items():
+        if name in fixed or value is None or isinstance(value, (str, Function, TritonType, tuple)):
+            types.append((name, "constexpr"))
+            constants.append((name, value))
+        elif isinstance(value, View):
+            types.append((name, "*" + POINTERS.get(str(plain_value(value.dtype)), "i8")))
+        elif isinstance(value, bool):
+            types.append((name, "i1"))
+        elif isinstance(value, int):
+            types.append((name, "i32" if -(2**31) <= value < 2**31 else "i64" if value < 2**63 else "u64"))
+        else:
+            types.append((name, "fp32"))
+    options = tuple(sorted(launch.options.items()))
+    return Variant(launch.function, tuple(types), tuple(constants), options)
+
+
+def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
+    """The compiler's life: load the kernels, then compile one variant for one target a message.
+
+    Args:
+        sock: connected to the judge.
+        config: `scratch`, a folder that may be written.
+    """
+    warnings.simplefilter("ignore")
+    os.environ["TRITON_CACHE_DIR"] = str(Path(config["scratch"]) / "triton")
+    head, _ = wire.receive(sock)
+    filename = str(Path(config["scratch"]) / f"{MODULE}.py")
+    try:
+        kernels = load_kernels(head["text"], config["scratch"], head["names"])
+    except BaseException as error:
+        wire.send(sock, {"error": describe_error(error, filename)})
+        return
+    wire.send(sock, {"loaded": True})
+    while True:
+        try:
+            question, _ = wire.receive(sock)
+        except wire.Closed:
+            return
+        began = time.perf_counter()
+        try:
+            _compile(question, kernels)
+            answer: dict[str, Any] = {"ok": True}
+        except BaseException as error:
+            answer = {"ok": False, **explain(error, kernels.get(question["function"]), filename)}
+        wire.send(sock, {**answer, "seconds": time.perf_counter() - began})
+
+
+def encode_variant(item: Variant, target: str) -> dict[str, Any]:
+    """The question that asks for one compilation."""
+    return {
+        "function": item.function, "types": [list(t) for t in item.types], "target": target,
+        "constants": [[n, encode_value(v)] for n, v in item.constants],
+        "options": [[n, v] for n, v in item.options],
+    }  # fmt: skip
+
+
+def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> None:
+    import triton
+    import triton.language as tl
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    def real(value: Any) -> Any:
+        if isinstance(value, Function):
+            return kernels[value.name]
+        if isinstance(value, TritonType):
+            return getattr(tl, TL_NAMES.get(value.name, value.name))
+        return tuple(real(v) for v in value) if isinstance(value, tuple) else value
+
+    kernel = kernels[question["function"]]
+    order = {name: index for index, name in enumerate(kernel.arg_names)}
+    signature = {n: t for n, t in sorted(question["types"], key=lambda item: order[item[0]])}
+    constants = {(order[n],): real(decode_value(v)) for n, v in question["constants"]}
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs={})
+    options = {n: v for n, v in question["options"] if v is not None}
+    triton.compile(source, target=GPUTarget(*TARGETS[question["target"]]), options=options)
+
+
+def explain(error: BaseException, kernel: Any, filename: str) -> dict[str, Any]:
+    """A compiler's error trimmed to the submission's own lines."""
+    inner: BaseException = error
+    while inner.__cause__ is not None and type(inner.__cause__).__name__.endswith("Error"):
+        if type(inner).__name__ in {"CompilationError", "UnsupportedLanguageConstruct"} and type(
+            inner.__cause__
+        ).__name__ not in {"CompilationError", "UnsupportedLanguageConstruct"}:
+            break
+        inner = inner.__cause__
+    node = getattr(inner, "node", None)
+    line = None
+    if node is not None and hasattr(node, "lineno"):
+        line = _absolute(inner, node.lineno, kernel, filename)
+    text = getattr(inner, "error_message", None) or (str(inner.__cause__) if inner.__cause__ else "") or str(inner)
+    text = re.sub(r"\s*\n\s*\n+", "\n", str(text)).strip()[:1500]
+    shown = ""
+    if line is not None:
+        try:
+            shown = Path(filename).read_text(encoding="utf-8").split("\n")[line - 1].strip()
+        except (OSError, IndexError):
+            shown = ""
+    where = f"line {line}: {shown}\n" if line is not None else ""
+    return {"line": line, "text": f"{where}{type(inner).__name__}: {text}"}
+
+
+def _absolute(error: BaseException, line: int, kernel: Any, filename: str) -> int | None:
+    """The module's line number of a line counted from the start of a kernel's source."""
+    source = getattr(error, "src", None)
+    try:
+        content = Path(filename).read_text(encoding="utf-8")
+    except OSError:
+        return None
+    if isinstance(source, str) and (at := content.find(source.rstrip())) >= 0:
+        return content.count("\n", 0, at) + line
+    start = getattr(kernel, "starting_line_number", None)
+    return start + line - 1 if isinstance(start, int) else None

@@ -1,0 +1,290 @@
+"""The judge: one submission against one operator, from bytes to a verdict.
+
+It makes the inputs, computes the oracle, compares and decides. It never imports a submission: it parses the text, asks
+a recorder for records, checks them as data, has a player execute them on values that the recorder never saw, and a
+compiler compile what they launch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kgb_gym.operators import Interface, Maker, get
+from kgb_gym.operators.baseline import resolve
+from kgb_gym.platforms import get as get_platform
+from kgb_gym.verdict import Hack, Stage, Status, Timing, Verdict
+from kgb_gym.verification import wire
+from kgb_gym.verification.compiling import CompileRun
+from kgb_gym.verification.outcome import conclude
+from kgb_gym.verification.plan import chosen_cases, derive
+from kgb_gym.verification.playing import judge_case
+from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
+from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
+from kgb_gym.verification.screen import screen
+from kgb_gym.verification.session import Failure, Session, Trial
+from kgb_gym.verification.source import Source, Unparsable, defined_names, parse
+from kgb_gym.verification.tensors import pack
+
+
+def verify(job: Job, spawner: Spawner) -> Verdict:
+    """Answer one job.
+
+    Raises:
+        Exception: a failure of ours; the caller makes it a `harness_error`.
+    """
+    session = Session(job, get(job.operator), get_platform(job.platform), spawner)
+    failure: Failure | None = None
+    try:
+        source, kernels = _read(session)
+        _run(session, source, kernels)
+    except Failure as caught:
+        failure = caught
+    session.durations["total"] = time.monotonic() - session.began
+    return conclude(session, failure)
+
+
+def _read(session: Session) -> tuple[Source, Kernels]:
+    """Parse, screen, find the interfaces and take the kernels out."""
+    job, operator = session.job, session.operator
+    with session.clock("screen"):
+        try:
+            source = parse(job.source)
+        except Unparsable as error:
+            raise Failure(Status.SYNTAX_ERROR, str(error), line=error.line) from error
+        session.stage = Stage.PARSED
+        missing = [i for i in operator.interfaces if i.function not in defined_names(source.tree)]
+        if missing and (not job.only_defined or len(missing) == len(operator.interfaces)):
+            raise Failure(Status.MISSING_INTERFACE, _missing_text([i.function for i in missing]))
+        hacks = screen(source, operator.policy, own=operator.name, data_dependent=operator.data_dependent)
+        if hacks:
+            raise Failure(Status.HACK, hacks[0].message, hacks=hacks)
+        try:
+            kernels = rebuild(source)
+        except BadKernel as error:
+            raise Failure(Status.COMPILE_ERROR, f"line {error.line}: {error}", line=error.line) from error
+        session.layers.append("screen")
+        session.stage = Stage.SCREENED
+    return source, kernels
+
+
+def _missing_text(functions: list[str]) -> str:
+    return f"the module does not define {', '.join(functions)}: every interface of the operator needs its function"
+
+
+def _run(session: Session, source: Source, kernels: Kernels) -> None:
+    job, operator = session.job, session.operator
+    defined = defined_names(source.tree)
+    interfaces = tuple(i for i in operator.interfaces if i.function in defined)
+    cases = chosen_cases(job, operator, interfaces)
+    session.trials = [Trial(case, operator.interface(case.interface)) for case in cases]
+    with contextlib.ExitStack() as stack:
+        recorder = stack.enter_context(_process(session, "recorder"))
+        play = job.kind != "compile"
+        player = stack.enter_context(_process(session, "player")) if play and kernels.names else None
+        if play and not kernels.names:
+            player = stack.enter_context(_process(session, "player"))
+        _load(session, recorder, source, interfaces)
+        session.stage = Stage.LOADED
+        with session.clock("record"):
+            for trial in session.trials:
+                _record(session, recorder, trial, kernels)
+        recorder.ended = recorder.process.end()
+        targets = job.targets if job.kind == "compile" else session.platform.compile_targets
+        compiling = None
+        if kernels.names and (session.platform.interpreted or job.kind == "compile"):
+            compiling = CompileRun(session, kernels, targets)
+            compiling.start()
+            stack.callback(compiling.stop)
+        if player is not None:
+            _play_all(session, player, kernels)
+        if compiling is not None:
+            compiling.finish()
+            session.compiled_for = tuple(targets)
+        if not any(t.compile_error for t in session.trials):
+            session.stage = Stage.COMPILED
+        if player is not None and job.kind == "verify" and session.platform.timed and job.timing:
+            _time_all(session, player)
+
+
+@dataclass
+class _Worker:
+    process: Process
+    role: str
+    ended: Ended | None = None
+
+
+@contextlib.contextmanager
+def _process(session: Session, role: str) -> Iterator[_Worker]:
+    with session.clock("fork"):
+        worker = _Worker(session.spawner.spawn(role, platform=session.job.platform, limits=session.job.limits), role)
+    try:
+        yield worker
+    finally:
+        with session.clock("end"):
+            worker.process.end()
+
+
+def _ask(session: Session, worker: _Worker, head: dict[str, Any], blobs: Any = (), *, seconds: float, doing: str,
+         max_blobs: int = 1 << 40) -> Any:  # fmt: skip
+    """Ask a worker; its end, silence or nonsense becomes the submission's failure."""
+    deadline = min(time.monotonic() + seconds, session.deadline)
+    try:
+        return worker.process.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
+    except wire.Late as error:
+        worker.process.end()
+        limit = f"{seconds:g} s" if deadline < session.deadline else f"{session.job.limits.correctness_s:g} s in all"
+        raise Failure(Status.TIMEOUT, f"{doing} did not end within {limit}") from error
+    except wire.WireError as error:
+        worker.process.end()
+        raise Failure(Status.HACK, f"{doing}: a forged answer ({error})", hacks=(
+            Hack("state", "forged-answer", f"while {doing}, the process sent something that is no answer: {error}"),
+        )) from error  # fmt: skip
+    except wire.Closed as error:
+        raise _died(worker.process.end(), doing) from error
+
+
+def _died(ended: Ended, doing: str) -> Failure:
+    if ended.out_of_memory:
+        return Failure(Status.OUT_OF_MEMORY, f"{doing} used more memory than allowed and was ended")
+    if ended.status is not None and ended.status < 0:
+        import signal
+
+        name = signal.Signals(-ended.status).name if -ended.status in set(signal.Signals) else str(-ended.status)
+        return Failure(Status.CRASH, f"{doing} ended by {name}")
+    return Failure(Status.CRASH, f"{doing} left with exit status {ended.status} without an answer")
+
+
+def _load(session: Session, recorder: _Worker, source: Source, interfaces: tuple[Interface, ...]) -> None:
+    operator = session.operator
+    head = {
+        "text": source.text, "device": session.platform.device, "dispatch_key": session.platform.dispatch_key,
+        "source": operator.source, "interfaces": [{"name": i.name, "function": i.function} for i in interfaces],
+        "policy": {
+            "allow": sorted(operator.policy.allow), "lossy_copy": operator.policy.lossy_copy,
+            "deny_ops": sorted(operator.policy.deny_ops), "allow_ops": sorted(operator.policy.allow_ops),
+        },
+    }  # fmt: skip
+    with session.clock("load"):
+        answer, _ = _ask(session, recorder, head, seconds=session.job.limits.call_s, doing="importing the submission")
+    if error := answer.get("error"):
+        raise _raised(error, "importing the submission")
+    missing = answer.get("missing")
+    if not isinstance(missing, list):
+        raise Failure(Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),))
+    if missing:
+        raise Failure(
+            Status.MISSING_INTERFACE,
+            _missing_text([i.function for i in interfaces if i.name in missing]) + " (a callable, once imported)",
+        )
+
+
+def _raised(error: dict[str, Any], doing: str) -> Failure:
+    kind, text = str(error.get("type")), str(error.get("trace") or error.get("text"))
+    line = error.get("line")
+    if kind in {"MemoryError", "OutOfMemoryError"} or (kind == "RuntimeError" and "can't allocate memory" in text):
+        return Failure(Status.OUT_OF_MEMORY, f"{doing} ran out of memory:\n{text}", line=line)
+    return Failure(Status.RUNTIME_ERROR, f"{doing} raised an exception:\n{text}", line=line)
+
+
+def _record(session: Session, recorder: _Worker, trial: Trial, kernels: Kernels) -> None:
+    """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
+    job, case = session.job, trial.case
+    call = trial.interface.call(Maker(derive(job, case.id, "record")), case.params)
+    tree, blobs = pack(call)
+    question = {"interface": case.interface, "call": tree}
+    doing = f"recording {case.id}"
+    answer, _ = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
+    violations = answer.get("violations")
+    if not isinstance(violations, list):
+        raise Failure(Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),))
+    if answer.get("recursion"):
+        raise Failure(
+            Status.RECURSION,
+            f"{answer['recursion']} calls the operator that it replaces: with the submission mounted, that call comes "
+            "back to it without end. Compute in a kernel instead",
+            case=case.id,
+        )
+    if violations:
+        hacks = tuple(
+            Hack(str(v.get("layer")), str(v.get("rule")), str(v.get("message"))[:500], _line(v.get("line")))
+            for v in violations[:5]
+            if isinstance(v, dict)
+        )
+        raise Failure(Status.HACK, hacks[0].message, hacks=hacks, case=case.id)
+    if error := answer.get("error"):
+        trial.raised = _raised(error, f"calling {trial.interface.function}")
+        trial.raised_type = str(error.get("type"))
+    else:
+        trial.raw_record = answer.get("record")
+
+
+def _line(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _play_all(session: Session, player: _Worker, kernels: Kernels) -> None:
+    head = {"text": kernels.text, "names": sorted(kernels.names), "device": session.platform.device}
+    with session.clock("load"):
+        answer, _ = _ask(session, player, head, seconds=session.job.limits.call_s, doing="loading the kernels")
+    if error := answer.get("error"):
+        raise Failure(Status.COMPILE_ERROR, f"the kernels cannot be loaded on their own:\n{error.get('trace')}")
+
+    def ask(question: dict[str, Any], blobs: Any, doing: str, max_blobs: int) -> Any:
+        with session.clock("play"):
+            return _ask(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
+                        max_blobs=max_blobs)  # fmt: skip
+
+    with session.clock("judge"):
+        for trial in session.trials:
+            try:
+                judge_case(session, trial, kernels, ask)
+            except Failure as failure:
+                if failure.status is not Status.RUNTIME_ERROR or failure.fatal:
+                    raise
+                trial.raised = failure
+    session.durations["judge"] -= session.durations.get("play", 0.0)
+    session.layers += [layer for layer in ("audit", "ghost", "play", "hidden", "contract")]
+
+
+def _time_all(session: Session, player: _Worker) -> None:
+    """Time the paper's timed cases that are right; nothing is timed unless every case is."""
+    trials = [t for t in session.trials if t.case.timed]
+    if not trials or not all(t.ok for t in session.trials):
+        return
+    session.baseline = resolve(session.operator, trials[0].interface, session.platform.name).label
+    limit = session.job.limits.performance_s
+    deadline = time.monotonic() + limit
+    with session.clock("time"):
+        for number, trial in enumerate(trials):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                session.notes.append(f"timing stopped after {number} of {len(trials)} cases: {limit:g} s were spent")
+                break
+            for calibrate in (True, False) if number == 0 else (False,):
+                question = {**trial.timing_question, "do": "time", "calibrate": calibrate,
+                            "budget_s": min(2.0, left / (len(trials) - number) / 2)}  # fmt: skip
+                try:
+                    answer, _ = player.process.ask(question, trial.blobs, deadline=deadline)
+                except (wire.Late, wire.Closed, wire.WireError) as error:
+                    session.notes.append(f"timing {trial.case.id} failed: {type(error).__name__}")
+                    return
+                if "untimed" in answer:
+                    session.baseline = answer["untimed"]
+                    return
+                if "error" in answer:
+                    session.notes.append(f"timing {trial.case.id} failed: {answer['error'].get('text')}")
+                    continue
+                timing = answer["timing"]
+                if calibrate:
+                    low, high = timing["interval"]
+                    session.notes.append(
+                        f"A/A (the baseline against itself) on {trial.case.id}: {timing['speedup']:.4f} "
+                        f"[{low:.4f}, {high:.4f}], {timing['baseline_us']:.2f} us, {timing['repeats']} pairs"
+                    )
+                else:
+                    trial.timing = Timing(**{**timing, "interval": tuple(timing["interval"])})
+

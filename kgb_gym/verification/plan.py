@@ -1,0 +1,42 @@
+"""What a job will try: its cases in an order of its own, the hidden ones, and every seed."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import random
+
+from kgb_gym.operators import Case, Interface, Operator
+from kgb_gym.verification.protocols import Job
+from kgb_gym.verification.source import digest
+
+
+def derive(job: Job, *purpose: str) -> int:
+    """A 62-bit seed from the job's seed, the submission's hash and the purpose: no two submissions share values."""
+    text = "\0".join((str(job.seed), digest(job.source), job.operator, *purpose))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 2
+
+
+def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]) -> list[Case]:
+    """The job's cases: for `verify` the suite and one hidden case an interface, for `test` those asked for, for
+    `compile` the suite. In an order drawn for this submission.
+
+    Raises:
+        ValueError: `test` names cases that do not exist.
+    """
+    names = tuple(i.name for i in interfaces)
+    if job.kind == "test" and job.cases:
+        known = list(operator.cases(job.suite, names)) + list(operator.cases("smoke", names))
+        cases = [c for c in known if any(c.id == p or fnmatch.fnmatchcase(c.id, p) or c.interface == p for p in job.cases)]
+        cases = list({c.id: c for c in cases}.values())
+        if not cases:
+            raise ValueError(f"no case matches {', '.join(job.cases)}")
+    elif job.kind == "test":
+        cases = list(operator.cases("smoke", names))
+    else:
+        cases = list(operator.cases(job.suite, names))
+    if job.kind == "verify":
+        size = "quick" if job.suite == "paper" else job.suite
+        cases += [i.hidden(derive(job, "hidden", i.name), size) for i in interfaces]
+    random.Random(derive(job, "order")).shuffle(cases)
+    return cases

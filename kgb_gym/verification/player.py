@@ -1,0 +1,229 @@
+"""The player: executes records, never wrappers, on values that the submission never saw.
+
+It runs in a confined process of its own and holds no oracle. On the CPU kernels run in Triton's interpreter; on NVIDIA
+they are compiled, and timed against the baseline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import socket
+import sys
+import types
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kgb_gym.verification import wire
+from kgb_gym.verification.record import (
+    Copy,
+    Draw,
+    Fill,
+    Function,
+    Launch,
+    Record,
+    Resize,
+    Step,
+    TritonType,
+    Tune,
+    View,
+    encode_value,
+    parse,
+)
+from kgb_gym.verification.recorder import describe_error
+from kgb_gym.verification.tensors import dense_bytes, poison, storage_bytes, storage_of
+
+MODULE = "kernels"
+
+
+class Playback:
+    """One record over real storages on one device.
+
+    Args:
+        record: a parsed record.
+        inputs: the storages of the call's inputs, in order.
+        kernels: the submission's jitted functions by name.
+        device: `cpu` or `cuda`.
+        seed: for draws.
+    """
+
+    def __init__(
+        self, record: Record, inputs: Sequence[torch.UntypedStorage], kernels: Mapping[str, Any], device: str, seed: int
+    ) -> None:
+        self.record = record
+        self.kernels = kernels
+        self.device = device
+        self.storages = [
+            inputs[s.input] if s.input is not None else torch.UntypedStorage(s.nbytes, device=device)
+            for s in record.storages
+        ]
+        self._tensors: dict[View, torch.Tensor] = {}
+        self.programs = 0
+        self.reseed(seed)
+
+    def reseed(self, seed: int) -> None:
+        """Fresh generators: the one that the call was given, and the default one."""
+        self._given = torch.Generator(device=self.device).manual_seed(seed)
+        self._default = torch.Generator(device=self.device).manual_seed(seed ^ 0x5DEECE66D)
+
+    def poison(self) -> None:
+        """Fill every allocation with values that no right answer holds by luck."""
+        for storage, made in zip(self.record.storages, self.storages, strict=True):
+            if storage.input is None:
+                poison(made, storage.dtype, player=True)
+
+    def tensor(self, view: View) -> torch.Tensor:
+        if view not in self._tensors:
+            self._tensors[view] = view.on(self.storages[view.storage])
+        return self._tensors[view]
+
+    def run(self, steps: Sequence[Step], *, launches: bool = True) -> None:
+        """Execute the steps in order; `launches=False` leaves the kernels out (the ghost run)."""
+        for step in steps:
+            if isinstance(step, Launch):
+                if launches:
+                    self.launch(step)
+            elif isinstance(step, Fill):
+                self.tensor(step.dst).fill_(step.value)
+            elif isinstance(step, Copy):
+                self.tensor(step.dst).copy_(self.tensor(step.src))
+            elif isinstance(step, Draw):
+                self.tensor(step.dst).random_(
+                    step.low, step.high, generator=self._given if step.given else self._default
+                )
+            elif isinstance(step, Resize):
+                self.storages[step.storage].resize_(max(step.nbytes, self.storages[step.storage].nbytes()))
+            else:
+                raise TypeError("a tuning step must be chosen before it is played")
+
+    def launch(self, step: Launch) -> None:
+        count = step.grid[0] * step.grid[1] * step.grid[2]
+        self.programs += count
+        if not count:
+            return
+        arguments = {k: self.value(v) for k, v in step.arguments.items()}
+        options = {} if self.device == "cpu" else dict(step.options)
+        self.kernels[step.function].run(grid=step.grid, warmup=False, **arguments, **options)
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, View):
+            return self.tensor(value)
+        if isinstance(value, Function):
+            return self.kernels[value.name]
+        if isinstance(value, TritonType):
+            import triton.language as tl
+
+            return getattr(tl, TL_NAMES.get(value.name, value.name))
+        if isinstance(value, tuple):
+            return tuple(self.value(v) for v in value)
+        return value
+
+
+TL_NAMES = {
+    "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "i1": "int1", "int1": "int1",
+    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32",
+    "u64": "uint64", "fp8e4nv": "float8e4nv", "fp8e5": "float8e5", "fp8e4b15": "float8e4b15",
+}  # fmt: skip
+"""Names of `tl.dtype` objects as attributes of `triton.language`."""
+
+
+def load_kernels(text: str, folder: str, names: Sequence[str]) -> dict[str, Any]:
+    """Run the rebuilt module (imports, constants, jitted functions) and return its kernels."""
+    filename = str(Path(folder) / f"{MODULE}.py")
+    Path(filename).write_text(text, encoding="utf-8")
+    linecache.checkcache(filename)
+    module = types.ModuleType(MODULE)
+    module.__file__ = filename
+    sys.modules[MODULE] = module
+    exec(compile(text, filename, "exec"), module.__dict__)
+    return {n: getattr(module, n) for n in names}
+
+
+def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
+    """The player's life: load the kernels, then play one record a message, until the judge closes.
+
+    Args:
+        sock: connected to the judge.
+        config: `scratch`, a folder that may be written.
+    """
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    head, _ = wire.receive(sock)
+    filename = str(Path(config["scratch"]) / f"{MODULE}.py")
+    device = head["device"]
+    if device == "cuda":
+        torch.empty(1, device="cuda")
+    try:
+        kernels = load_kernels(head["text"], config["scratch"], head["names"])
+    except BaseException as error:
+        wire.send(sock, {"error": describe_error(error, filename)})
+        return
+    wire.send(sock, {"loaded": True})
+    while True:
+        try:
+            question, blobs = wire.receive(sock)
+        except wire.Closed:
+            return
+        answer, out = _answer(question, blobs, kernels, device, filename)
+        wire.send(sock, answer, out)
+
+
+def _answer(
+    question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapping[str, Any], device: str, filename: str
+) -> tuple[dict[str, Any], list[memoryview]]:
+    try:
+        if question["do"] == "time":
+            from kgb_gym.verification.timing import time_case
+
+            return time_case(question, blobs, kernels), []
+        return _play(question, blobs, kernels, device)
+    except BaseException as error:
+        cause = error.__cause__ if type(error).__name__ == "InterpreterError" and error.__cause__ else error
+        return {"error": describe_error(cause, filename)}, []
+
+
+def _play(
+    question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapping[str, Any], device: str
+) -> tuple[dict[str, Any], list[memoryview]]:
+    """Play one record once for each seed; the outputs of each play follow each other."""
+    record = parse(
+        question["record"], input_bytes=[len(b) for b in blobs], kernels=frozenset(kernels), max_bytes=1 << 40
+    )
+    written = set(question["written"])
+    answer: dict[str, Any] = {"plays": []}
+    out: list[memoryview] = []
+    for seed in question["seeds"]:
+        inputs = [storage_of(bytearray(b), device) for b in blobs]
+        playback = Playback(record, inputs, kernels, device, seed)
+        playback.poison()
+        pick = {(f, k): i for f, k, i in question["pick"]}
+        if device == "cuda":
+            from kgb_gym.verification.timing import tune
+
+            pick = tune(record, playback, pick)
+            inputs = [storage_of(bytearray(b), device) for b in blobs]
+            playback = Playback(record, inputs, kernels, device, seed)
+            playback.poison()
+        playback.run(record.chosen(pick))
+        if device == "cuda":
+            torch.cuda.synchronize()
+        for value in record.returns:
+            if isinstance(value, View):
+                out.append(dense_bytes(playback.tensor(value)))
+        digests: list[str | None] = []
+        for index, storage in enumerate(inputs):
+            if index in written:
+                out.append(storage_bytes(storage))
+                digests.append(None)
+            else:
+                digests.append(hashlib.blake2b(storage_bytes(storage), digest_size=16).hexdigest())
+        answer["plays"].append({"digests": digests, "programs": playback.programs})
+        answer["values"] = [None if isinstance(v, View) else encode_value(v) for v in record.returns]
+    return answer, out
+
+
+__all__ = ["Playback", "Tune", "load_kernels", "serve"]

@@ -1,0 +1,414 @@
+"""Judging one recorded case: the record as data, the ghost run, the play on other values, the comparison."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from kgb_gym.operators import Call, Comparison, Expected, Maker, Seeded, Target, expected
+from kgb_gym.operators.grids import plain_value
+from kgb_gym.operators.oracle import bind
+from kgb_gym.verdict import Difference, Hack, Status
+from kgb_gym.verification.plan import derive
+from kgb_gym.verification.player import Playback
+from kgb_gym.verification.protocols import Job
+from kgb_gym.verification.rebuild import Kernels
+from kgb_gym.verification.record import (
+    BadRecord,
+    Record,
+    Tune,
+    View,
+    check_policy,
+    check_provenance,
+    encode,
+    parse,
+    reached_by_launches,
+)
+from kgb_gym.verification.session import Failure, Session, Trial
+from kgb_gym.verification.tensors import from_dense, pack, storage_of
+
+Ask = Callable[[dict[str, Any], Any, str, int], Any]
+"""`ask(question, blobs, doing, max_blobs) -> (answer, blobs)`: one exchange with the player."""
+
+MIN_DISTINCT = 20
+"""A random operator's two seeds must give different samples where the native operator's differ in so many elements."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What one play, ghost run or live call left behind."""
+
+    returns: tuple[Any, ...]
+    """Dense tensors, or plain values."""
+    storages: Mapping[int, bytearray]
+    """Input storages after the call, those that may be written."""
+
+
+def play_call(session: Session, trial: Trial) -> Call:
+    """The case's call with the values that the submission never saw."""
+    return trial.interface.call(Maker(derive(session.job, trial.case.id, "play")), trial.case.params)
+
+
+def picks(job: Job, record: Record) -> dict[tuple[str, str], int]:
+    """A configuration for every autotuned launch, drawn for this submission."""
+    out = {}
+    for step in record.steps:
+        if isinstance(step, Tune):
+            out[step.function, step.key] = derive(job, "tune", step.function, step.key) % len(step.choices)
+    return out
+
+
+def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> None:
+    """Judge one recorded case; the outcome is left on the trial.
+
+    Raises:
+        Failure: a hack, or the player's end.
+    """
+    call = play_call(session, trial)
+    want = expected(session.operator, trial.interface, call)
+    tree, views = pack(call)
+    if want.raises:
+        trial.judged = True
+        trial.strict = trial.paper = trial.raised is not None
+        if trial.raised is None:
+            trial.error = f"should raise an exception (the oracle raises {want.raises}), but returned"
+        return
+    if trial.raised is not None:
+        return
+    try:
+        record = parse(
+            trial.raw_record, input_bytes=[len(v) for v in views], kernels=kernels.names,
+            max_bytes=session.job.limits.memory_bytes,
+        )  # fmt: skip
+        check_policy(record, session.operator.policy)
+        check_provenance(record)
+    except BadRecord as error:
+        raise _hack("play", error.rule, str(error), trial, error.line) from error
+    trial.launches = sum(1 for _ in record.chosen(picks(session.job, record)) if type(_).__name__ == "Launch")
+    trial.judged = True
+    subject = _Subject(session, trial, call, want, record, [bytes(v) for v in views])
+    if error := _contract(subject):
+        trial.error = error
+        return
+    ghost = _ghost(subject)
+    question = {
+        "do": "play", "record": encode(record), "written": sorted(subject.written),
+        "seeds": subject.seeds, "pick": [[f, k, i] for (f, k), i in picks(session.job, record).items()],
+    }  # fmt: skip
+    bound = (subject.output_bytes() + sum(len(views[i]) for i in subject.written) + (1 << 20)) * len(subject.seeds)
+    answer, blobs = ask(question, subject.blobs, f"running the kernels of {trial.case.id}", 4 * bound)
+    if failure := answer.get("error"):
+        trial.judged = False
+        text = failure.get("trace") or failure.get("text")
+        raise Failure(Status.RUNTIME_ERROR, f"a kernel raised an exception:\n{text}", line=failure.get("line"),
+                      case=trial.case.id, fatal=False)  # fmt: skip
+    outputs = _outputs(subject, answer, blobs)
+    _changed_inputs(subject, answer)
+    compare(subject, outputs[0])
+    if session.operator.random:
+        _deterministic(subject, outputs)
+    if ghost and trial.ok and session.operator.kernel_required and not trivial(subject):
+        raise _hack("ghost", "right-without-kernels", "the answer is right although no kernel has been launched", trial)
+    if session.platform.timed and trial.case.timed:
+        trial.blobs = subject.blobs
+        trial.timing_question = {
+            **question, "call": tree, "operator": session.operator.id, "interface": trial.interface.name,
+            "seed": derive(session.job, trial.case.id, "time"),
+        }  # fmt: skip
+
+
+@dataclass
+class _Subject:
+    """Everything about one case that the checks share."""
+
+    session: Session
+    trial: Trial
+    call: Call
+    want: Expected
+    record: Record
+    blobs: list[bytes]
+
+    def __post_init__(self) -> None:
+        self.arguments = bind(self.session.operator, self.trial.interface, self.call)
+        tensors = self.call.tensors()
+        order: dict[int, int] = {}
+        for tensor in tensors:
+            order.setdefault(tensor.untyped_storage()._cdata, len(order))
+        self.tensors = tensors
+        self.storage_of_tensor = [order[t.untyped_storage()._cdata] for t in tensors]
+        self.input_index = {  # record storage number -> input storage number
+            number: s.input for number, s in enumerate(self.record.storages) if s.input is not None
+        }
+        self.written = {self.storage_index(name) for name in self.want.written}
+        random = self.session.operator.random
+        first = derive(self.session.job, self.trial.case.id, "draw") % 2**31
+        self.seeds = [first, first, first ^ 0x1234567] if random else [first]
+
+    @property
+    def comparison(self) -> Comparison:
+        return self.trial.interface.compare or self.session.operator.compare
+
+    def tensor_index(self, name: str) -> int:
+        value = self.arguments[name]
+        return next(i for i, t in enumerate(self.tensors) if t is value)
+
+    def storage_index(self, name: str) -> int:
+        return self.storage_of_tensor[self.tensor_index(name)]
+
+    def output_bytes(self) -> int:
+        return sum(v.numel * v.dtype.itemsize for v in self.record.returns if isinstance(v, View))
+
+
+def _contract(subject: _Subject) -> str:
+    """Shapes, dtypes, aliases and identity of what came back; empty if they are right, else what is wrong."""
+    want, record, interface = subject.want, subject.record, subject.trial.interface
+    for name, target in want.written.items():
+        view = record.arguments[subject.tensor_index(name)]
+        if view.size != tuple(target.reference.shape) or view.dtype != target.reference.dtype:
+            return _shape_text(name, view, target)
+    if interface.returns_written:
+        return ""
+    if len(record.returns) != len(want.returns):
+        return f"returns {len(record.returns)} values where {len(want.returns)} are expected"
+    for index, (got, goal) in enumerate(zip(record.returns, want.returns, strict=True)):
+        if not isinstance(goal, Target):
+            if type(got) is not type(goal):
+                return f"returns {got!r} where {goal!r} is expected"
+            continue
+        if not isinstance(got, View):
+            return f"{goal.name} is {got!r} where a tensor is expected"
+        if got.size != tuple(goal.reference.shape) or got.dtype != goal.reference.dtype:
+            return _shape_text(goal.name, got, goal)
+        if error := _alias_error(subject, index, got, goal):
+            return error
+    return ""
+
+
+def _alias_error(subject: _Subject, index: int, got: View, goal: Target) -> str:
+    source = subject.record.storages[got.storage].input
+    if name := subject.want.same_object.get(index):
+        if got != subject.record.arguments[subject.tensor_index(name)]:
+            return f"{goal.name} must be the argument {name} itself"
+    elif name := subject.want.aliases.get(index):
+        if source != subject.storage_index(name):
+            return f"{goal.name} must share the memory of {name}, not be a copy"
+        reference = goal.reference
+        if (got.stride, got.offset) != (tuple(reference.stride()), reference.storage_offset()):
+            return (f"{goal.name} must be the view with strides {tuple(reference.stride())} and offset "
+                    f"{reference.storage_offset()}, not {got.stride} and {got.offset}")  # fmt: skip
+        if (got.conj, got.neg) != (reference.is_conj(), reference.is_neg()):
+            return f"{goal.name} must have the conjugate and negative bits of the native operator's view"
+    elif source is not None and goal.reference.numel():
+        return f"{goal.name} shares the memory of an input; the schema promises fresh memory"
+    return ""
+
+
+def _shape_text(name: str, got: View, goal: Target) -> str:
+    reference = goal.reference
+    return (f"{name} has shape {list(got.size)} and dtype {plain_value(got.dtype)}; expected {list(reference.shape)} and "
+            f"{plain_value(reference.dtype)}")  # fmt: skip
+
+
+def _ghost(subject: _Subject) -> bool:
+    """Whether the record without its launches already gives the right answer (L2 of the paper).
+
+    It is run here, on the playing values: fills, copies and views are data, and no code of the submission is needed.
+    """
+    record, session = subject.record, subject.session
+    outputs = {v.storage for v in record.returns if isinstance(v, View) and v.numel}
+    outputs |= {record.arguments[subject.tensor_index(n)].storage for n in subject.want.written}
+    inputs = [storage_of(bytearray(b)) for b in subject.blobs]
+    playback = Playback(record, inputs, {}, "cpu", subject.seeds[0])
+    playback.poison()
+    playback.run(record.chosen(picks(session.job, record)), launches=False)
+    returns = tuple(
+        playback.tensor(v).resolve_conj().resolve_neg().clone() if isinstance(v, View) else v for v in record.returns
+    )
+    storages = {i: bytearray(_storage_bytes(inputs[i])) for i in subject.written}
+    right = _right(subject, Outputs(returns, storages))
+    if not right and outputs - reached_by_launches(record) and session.operator.kernel_required:
+        subject.session.notes.append(f"{subject.trial.case.id}: an output is never given to a kernel")
+    return right
+
+
+def _right(subject: _Subject, outputs: Outputs) -> bool:
+    return all(c.strict for _, c in _checks(subject, outputs))
+
+
+def compare(subject: _Subject, outputs: Outputs) -> None:
+    """Compare every output at both gates and leave the outcome on the trial."""
+    trial = subject.trial
+    checks = list(_checks(subject, outputs))
+    trial.strict = all(c.strict for _, c in checks)
+    trial.paper = all(c.paper for _, c in checks)
+    worst = [c.difference for _, c in checks if c.difference is not None]
+    trial.difference = max(worst, key=lambda d: d.max_abs) if worst else None
+    if stray := _stray_writes(subject, outputs):
+        trial.strict = trial.paper = False
+        trial.error = stray
+
+
+def _checks(subject: _Subject, outputs: Outputs) -> Any:
+    want = subject.want
+    if not subject.trial.interface.returns_written:
+        for index, goal in enumerate(want.returns):
+            got = outputs.returns[index]
+            if not isinstance(goal, Target):
+                yield str(index), _plain_check(goal, got)
+            elif index not in want.same_object:
+                yield goal.name, _compared(subject, goal, got)
+    for name, goal in want.written.items():
+        view = subject.record.arguments[subject.tensor_index(name)]
+        storage = storage_of(outputs.storages[subject.storage_index(name)])
+        local = View(0, view.dtype, view.size, view.stride, view.offset, view.conj, view.neg)
+        yield name, _compared(subject, goal, local.on(storage))
+
+
+def _compared(subject: _Subject, goal: Target, got: torch.Tensor) -> Any:
+    widen = subject.session.platform.widen.get(str(plain_value(got.dtype)), 1.0)
+    plain = goal.reference.resolve_conj().resolve_neg()
+    if plain is not goal.reference:
+        goal = Target(goal.name, plain, goal.precise, goal.touched)
+    return subject.comparison.check(goal, got.resolve_conj().resolve_neg(), subject.arguments, widen)
+
+
+def _plain_check(goal: Any, got: Any) -> Any:
+    from kgb_gym.operators import Check
+
+    same = got == goal or (got != got and goal != goal)
+    if same:
+        return Check(True, True)
+    return Check(False, False, Difference("return", float("inf"), float("inf"), (), repr(goal), repr(got), 1, 1))
+
+
+def _stray_writes(subject: _Subject, outputs: Outputs) -> str:
+    """Whether a written argument's storage changed outside the argument itself; empty if not."""
+    for number, after in outputs.storages.items():
+        before = subject.blobs[number]
+        if len(after) != len(before):
+            continue
+        mask = torch.zeros(len(before), dtype=torch.bool)
+        for name in subject.want.written:
+            index = subject.tensor_index(name)
+            if subject.storage_of_tensor[index] == number:
+                view = subject.record.arguments[index]
+                width = view.dtype.itemsize
+                cells = mask[: len(before) // width * width].view(-1, width)
+                cells.as_strided((*view.size, width), (*(s * width for s in view.stride), 1), view.offset * width).fill_(True)
+        old, new = (torch.frombuffer(bytearray(b), dtype=torch.uint8) for b in (before, after)) if before else (mask, mask)
+        stray = (old != new) & ~mask
+        if bool(stray.any()):
+            where = int(stray.nonzero()[0])
+            return f"{int(stray.sum())} bytes outside the written argument were changed, the first at byte {where} of its storage"
+    return ""
+
+
+def _changed_inputs(subject: _Subject, answer: Mapping[str, Any]) -> None:
+    """An input that the schema does not let it write must keep its bytes.
+
+    Raises:
+        Failure: it does not: a hack (scribbling on inputs).
+    """
+    digests = answer["plays"][0]["digests"]
+    for number, blob in enumerate(subject.blobs):
+        if number in subject.written:
+            continue
+        if digests[number] != hashlib.blake2b(blob, digest_size=16).hexdigest():
+            names = [n for n, v in subject.arguments.items() if isinstance(v, torch.Tensor)
+                     and subject.storage_index(n) == number]  # fmt: skip
+            text = f"the read-only argument {', '.join(names) or number} was changed by a kernel"
+            raise _hack("contract", "input-changed", text, subject.trial)
+
+
+def _outputs(subject: _Subject, answer: Mapping[str, Any], blobs: Sequence[bytearray]) -> list[Outputs]:
+    """The answer's bytes as tensors, play by play."""
+    queue = list(blobs)
+    out = []
+    for _ in subject.seeds:
+        returns: list[Any] = []
+        for value in subject.record.returns:
+            if isinstance(value, View):
+                data = queue.pop(0)
+                if len(data) != value.numel * value.dtype.itemsize:
+                    raise _hack("state", "forged-answer", "the player's answer has the wrong size", subject.trial)
+                returns.append(from_dense(data, value.dtype, value.size))
+            else:
+                returns.append(value)
+        out.append(Outputs(tuple(returns), {i: queue.pop(0) for i in sorted(subject.written)}))
+    return out
+
+
+def trivial(subject: _Subject) -> bool:
+    """Whether every expected output is empty, one constant, or equal to an input: then the ghost run says nothing."""
+    targets = [t for t in subject.want.returns if isinstance(t, Target)] + list(subject.want.written.values())
+    return all(_trivial(t.reference, subject.tensors) for t in targets)
+
+
+def _trivial(reference: torch.Tensor, inputs: Sequence[torch.Tensor]) -> bool:
+    if reference.numel() <= 1:
+        return True
+    flat = reference.resolve_conj().resolve_neg().reshape(-1)
+    same = flat == flat[0]
+    if flat.dtype.is_floating_point or flat.dtype.is_complex:
+        same = same | (torch.isnan(flat) & torch.isnan(flat[0]))
+    if bool(same.all()):
+        return True
+    return any(
+        t.dtype == reference.dtype and t.shape == reference.shape and bool(torch.equal(t, reference)) for t in inputs
+    )
+
+
+def _deterministic(subject: _Subject, outputs: Sequence[Outputs]) -> None:
+    """The same seed must give the same sample, another seed another one."""
+    first, again, other = (_flat(o) for o in outputs)
+    trial = subject.trial
+    if not _same(first, again):
+        trial.strict = trial.paper = False
+        trial.error = "the same generator seed gives different samples"
+    elif _same(first, other) and _native_differs(subject):
+        trial.strict = trial.paper = False
+        trial.error = (
+            "different generator seeds give the same sample: draw one integer tensor from the given generator "
+            "(torch.randint with size (1,)) and pass it to the kernel by pointer"
+        )
+
+
+def _flat(outputs: Outputs) -> list[torch.Tensor]:
+    tensors = [t for t in outputs.returns if isinstance(t, torch.Tensor)]
+    return tensors + [torch.frombuffer(b, dtype=torch.uint8) for b in outputs.storages.values() if b]
+
+
+def _same(a: Sequence[torch.Tensor], b: Sequence[torch.Tensor]) -> bool:
+    return all(torch.equal(x.nan_to_num(), y.nan_to_num()) if x.is_floating_point() else torch.equal(x, y)
+               for x, y in zip(a, b, strict=True))  # fmt: skip
+
+
+def _native_differs(subject: _Subject) -> bool:
+    results = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+
+        def swap(value: Any, seed: int = seed) -> Any:
+            return Seeded(seed) if isinstance(value, Seeded) else value
+
+        call = subject.call.clone()
+        call = Call(tuple(swap(a) for a in call.args), {k: swap(v) for k, v in call.kwargs.items()})
+        want = expected(subject.session.operator, subject.trial.interface, call)
+        results.append([t.reference for t in (*want.returns, *want.written.values()) if isinstance(t, Target)])
+    return sum(int((a != b).sum()) for a, b in zip(*results, strict=True)) >= MIN_DISTINCT
+
+
+def _storage_bytes(storage: torch.UntypedStorage) -> bytes:
+    from kgb_gym.verification.tensors import storage_bytes
+
+    return bytes(storage_bytes(storage))
+
+
+def _hack(layer: str, rule: str, message: str, trial: Trial, line: int | None = None) -> Failure:
+    if trial.case.origin == "hidden" and layer == "play":
+        layer = "hidden"
+    return Failure(Status.HACK, message, hacks=(Hack(layer, rule, message, line),), line=line, case=trial.case.id)

@@ -1,0 +1,110 @@
+"""One verification while it runs: the job, its trials, its clock, and the one exception that ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kgb_gym.operators import Case, Interface, Operator
+from kgb_gym.platforms import Platform
+from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing
+from kgb_gym.verification.protocols import Job, Spawner
+
+
+class Failure(Exception):
+    """Ends a verification, or one case of it, as the submission's failure.
+
+    Args:
+        status: what it comes to.
+        message: for whoever wrote the submission.
+        hacks: the evidence, for `Status.HACK`.
+        line: line of the submission.
+        case: id of the case in which it happened.
+        fatal: whether further cases make no sense.
+    """
+
+    def __init__(
+        self, status: Status, message: str, *, hacks: tuple[Hack, ...] = (), line: int | None = None, case: str = "",
+        fatal: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.hacks = hacks
+        self.line = line
+        self.case = case
+        self.fatal = fatal
+
+
+@dataclass
+class Trial:
+    """One case on its way through the roles."""
+
+    case: Case
+    interface: Interface
+    raw_record: Any = None
+    """What the recorder handed over: not yet parsed."""
+    raised: Failure | None = None
+    """The call, or a kernel of it, raised an exception."""
+    raised_type: str = ""
+    judged: bool = False
+    strict: bool = False
+    paper: bool = False
+    difference: Difference | None = None
+    error: str = ""
+    """A broken contract, or an exception, in words."""
+    launches: int = 0
+    compile_error: str = ""
+    timing: Timing | None = None
+    timing_question: dict[str, Any] = field(default_factory=dict)
+    blobs: list[bytes] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Right at both gates, and everything it launched compiles."""
+        return self.judged and self.strict and self.paper and not self.compile_error
+
+    def result(self) -> CaseResult:
+        """The case as it stands in the verdict."""
+        error = self.error or self.compile_error or (self.raised.message if self.raised and not self.judged else "")
+        return CaseResult(
+            case=self.case.id, interface=self.case.interface, params=self.case.params, origin=self.case.origin,
+            timed=self.case.timed, passed=self.ok, passed_paper=self.judged and self.paper and not self.compile_error,
+            skipped=not self.judged and self.raised is None, difference=self.difference, error=error,
+            launches=self.launches, timing=self.timing,
+        )  # fmt: skip
+
+
+@dataclass
+class Session:
+    """One verification."""
+
+    job: Job
+    operator: Operator
+    platform: Platform
+    spawner: Spawner
+    began: float = field(default_factory=time.monotonic)
+    stage: Stage = Stage.RECEIVED
+    durations: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    layers: list[str] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
+    compiled_for: tuple[str, ...] = ()
+    baseline: str = "none"
+
+    @property
+    def deadline(self) -> float:
+        """`time.monotonic()` value at which correctness must be decided."""
+        return self.began + self.job.limits.correctness_s
+
+    @contextlib.contextmanager
+    def clock(self, phase: str) -> Iterator[None]:
+        """Adds the block's wall seconds to a phase."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.durations[phase] = self.durations.get(phase, 0.0) + time.perf_counter() - start

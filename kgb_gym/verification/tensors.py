@@ -1,0 +1,136 @@
+"""Calls and tensors as bytes: how values cross between processes.
+
+A packed call is a list of storages and a tree in which tensors are geometry over them, so that memory shared between
+arguments stays shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kgb_gym.operators.declaration import Call
+from kgb_gym.operators.grids import DTYPES, plain_value
+from kgb_gym.operators.maker import Seeded
+
+
+def pack(call: Call) -> tuple[dict[str, Any], list[memoryview]]:
+    """The call as JSON and the bytes of its storages, each storage once, in order of first use."""
+    index: dict[int, int] = {}
+    blobs: list[memoryview] = []
+
+    def tensor(value: torch.Tensor) -> dict[str, Any]:
+        storage = value.untyped_storage()
+        if storage._cdata not in index:
+            index[storage._cdata] = len(blobs)
+            blobs.append(storage_bytes(storage))
+        flags = (1 if value.is_conj() else 0) | (2 if value.is_neg() else 0)
+        return {"t": [index[storage._cdata], plain_value(value.dtype), list(value.shape), list(value.stride()),
+                      value.storage_offset(), flags]}  # fmt: skip
+
+    def tree(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return tensor(value)
+        if isinstance(value, Seeded):
+            return {"g": value.seed}
+        if isinstance(value, torch.dtype):
+            return {"d": plain_value(value)}
+        if isinstance(value, complex):
+            return {"c": [_float(value.real), _float(value.imag)]}
+        if isinstance(value, float):
+            return {"f": repr(value)}
+        if isinstance(value, list):
+            return {"l": [tree(v) for v in value]}
+        if isinstance(value, tuple):
+            return {"u": [tree(v) for v in value]}
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        raise TypeError(f"a case passes a {type(value).__name__}, which no call can carry")
+
+    return {"args": [tree(a) for a in call.args], "kwargs": {k: tree(v) for k, v in call.kwargs.items()}}, blobs
+
+
+def unpack(
+    data: Mapping[str, Any], blobs: Sequence[bytearray], device: str = "cpu"
+) -> tuple[Call, list[torch.UntypedStorage], list[torch.Tensor]]:
+    """Inverse of `pack` on a device: the call, its storages, and its tensors in the order of `Call.tensors()`."""
+    storages = [storage_of(b, device) for b in blobs]
+
+    def tree(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        ((kind, body),) = value.items()
+        if kind == "t":
+            number, dtype, size, stride, offset, flags = body
+            made = torch.empty(0, dtype=DTYPES[dtype], device=device)
+            made.set_(storages[number], offset, tuple(size), tuple(stride))
+            made = torch._conj(made) if flags & 1 else made
+            return torch._neg_view(made) if flags & 2 else made
+        if kind == "g":
+            return Seeded(body)
+        if kind == "d":
+            return DTYPES[body]
+        if kind == "c":
+            return complex(float(body[0]), float(body[1]))
+        if kind == "f":
+            return float(body)
+        parts = [tree(v) for v in body]
+        return parts if kind == "l" else tuple(parts)
+
+    call = Call(tuple(tree(a) for a in data["args"]), {k: tree(v) for k, v in data["kwargs"].items()})
+    return call, storages, call.tensors()
+
+
+def storage_bytes(storage: torch.UntypedStorage) -> memoryview:
+    """The content of a storage, without a copy where it is on the CPU."""
+    host = storage.cpu()
+    flat = torch.empty(0, dtype=torch.uint8)
+    flat.set_(host, 0, (host.nbytes(),), (1,))  # type: ignore[call-overload]
+    return memoryview(flat.numpy()) if flat.numel() else memoryview(b"")
+
+
+def storage_of(data: bytearray, device: str = "cpu") -> torch.UntypedStorage:
+    """A storage over (CPU) or with a copy of (elsewhere) these bytes."""
+    if not data:
+        return torch.UntypedStorage(0, device=device)
+    flat = torch.frombuffer(data, dtype=torch.uint8)
+    return (flat if device == "cpu" else flat.to(device)).untyped_storage()
+
+
+def dense_bytes(tensor: torch.Tensor) -> memoryview:
+    """A tensor's values in row-major order."""
+    plain = tensor.resolve_conj().resolve_neg().contiguous().cpu()
+    if not plain.numel():
+        return memoryview(b"")
+    return memoryview(plain.reshape(-1).view(torch.uint8).numpy())
+
+
+def from_dense(data: bytearray, dtype: torch.dtype, size: Sequence[int]) -> torch.Tensor:
+    """Inverse of `dense_bytes`."""
+    if not data:
+        return torch.empty(tuple(size), dtype=dtype)
+    return torch.frombuffer(data, dtype=torch.uint8).view(dtype).reshape(tuple(size))
+
+
+def poison(storage: torch.UntypedStorage, dtype: torch.dtype, *, player: bool) -> None:
+    """Fill fresh memory with values that no right answer holds by luck: NaN for floating point, odd bytes otherwise.
+
+    Recorder and player use different bytes for integers, so that no constant survives both.
+    """
+    if not storage.nbytes():
+        return
+    if dtype.is_floating_point or dtype.is_complex:
+        value = 0xFF
+    elif dtype is torch.bool:
+        value = 0 if player else 1
+    else:
+        value = 0x5B if player else 0xA5
+    flat = torch.empty(0, dtype=torch.uint8, device=storage.device)
+    flat.set_(storage, 0, (storage.nbytes(),), (1,))  # type: ignore[call-overload]
+    flat.fill_(value)
+
+
+def _float(value: float) -> str:
+    return repr(value)

@@ -1,0 +1,236 @@
+"""Device time of a record against the baseline, taken by the player (DESIGN section 8).
+
+Both sides are captured as CUDA graphs where they can be, and called plainly where either cannot; they run interleaved
+in random order over rotated inputs with the L2 cache flushed before each measurement. The speedup is the median of the
+paired ratios, with a distribution-free 95% interval. Not covered: clocks are read, never set; times include one graph
+launch on either side, which pulls ratios of kernels of a few microseconds towards 1.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kgb_gym.operators.catalog import get
+from kgb_gym.operators.declaration import Call
+from kgb_gym.operators.maker import Seeded
+from kgb_gym.verification.record import Record, Step, Tune, parse
+from kgb_gym.verification.tensors import unpack
+
+LAUNCH_BOUND_US = 3.0
+TARGET_HALF_WIDTH = 0.02
+MIN_PAIRS, MAX_PAIRS, BATCH = 20, 400, 20
+ROTATIONS = 3
+ROTATION_BYTES = 256 << 20
+
+
+def interval_of_median(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """Distribution-free interval of the median by order statistics (binomial), at least `confidence` wide.
+
+    Fewer than six values give the whole range.
+    """
+    ordered = sorted(values)
+    n = len(ordered)
+    if n == 0:
+        raise ValueError("no values")
+    tail, cumulative, low = (1 - confidence) / 2, 0.0, 0
+    for k in range(n // 2):
+        cumulative += math.comb(n, k) / 2.0**n if n < 1000 else 0.0
+        if n >= 1000:
+            break
+        if cumulative > tail:
+            break
+        low = k + 1
+    if n >= 1000:
+        low = max(0, int(n / 2 - 1.96 * math.sqrt(n) / 2) - 1)
+    low = max(0, low - 1) if low else 0
+    return ordered[low], ordered[n - 1 - low]
+
+
+def time_case(question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapping[str, Any]) -> dict[str, Any]:
+    """Time one case on the current CUDA device.
+
+    Args:
+        question: `record`, `pick`, `call`, `operator`, `interface`, `budget_s`, and `calibrate` (time the baseline
+            against itself instead).
+        blobs: the call's storages.
+        kernels: the submission's jitted functions.
+
+    Returns:
+        `{"timing": {...}}`, or `{"error": ...}` if the baseline is not available here.
+    """
+    from kgb_gym.operators.baseline import resolve
+    from kgb_gym.verification.player import Playback
+
+    operator = get(question["operator"])
+    interface = operator.interface(question["interface"])
+    baseline = resolve(operator, interface, "nvidia")
+    call = baseline.call
+    if call is None:
+        return {"untimed": baseline.label}
+    record = parse(question["record"], input_bytes=[len(b) for b in blobs], kernels=frozenset(kernels), max_bytes=1 << 40)
+    rng = random.Random(question["seed"])
+    total = sum(len(b) for b in blobs)
+    sides: list[tuple[Callable[[], None], Callable[[], None]]] = []
+    keep: list[Any] = []
+    pick: dict[tuple[str, str], int] = {}
+    for _ in range(ROTATIONS if total <= ROTATION_BYTES else 1):
+        mine = unpack(question["call"], [bytearray(b) for b in blobs], "cuda")
+        theirs = unpack(question["call"], [bytearray(b) for b in blobs], "cuda")
+        playback = Playback(record, mine[1], kernels, "cuda", question["seed"])
+        playback.poison()
+        pick = tune(record, playback, pick)
+        steps = record.chosen(pick)
+        args, kwargs = _real(theirs[0])
+
+        def submission(playback: Playback = playback, steps: tuple[Step, ...] = steps) -> None:
+            playback.run(steps)
+
+        def reference(args: Any = args, kwargs: Any = kwargs) -> None:
+            call(*args, **kwargs)
+
+        sides.append((reference if question.get("calibrate") else submission, reference))
+        keep += [mine, theirs, playback]
+    for pair in sides:
+        for side in pair:
+            for _ in range(3):
+                side()
+    torch.cuda.synchronize()
+    graphs = _capture(sides)
+    method = "graph" if graphs else "events"
+    pairs = measure(graphs or sides, rng, float(question["budget_s"]))
+    ratios = [b / s for s, b in pairs]
+    low, high = interval_of_median(ratios)
+    base = statistics.median(b for _, b in pairs)
+    return {
+        "timing": {
+            "submission_us": statistics.median(s for s, _ in pairs), "baseline_us": base,
+            "speedup": statistics.median(ratios), "interval": [low, high], "repeats": len(pairs), "cache": "cold",
+            "method": method, "launch_bound": base < LAUNCH_BOUND_US,
+        },
+        "label": baseline.label,
+    }  # fmt: skip
+
+
+def measure(
+    sides: Sequence[tuple[Callable[[], None], Callable[[], None]]], rng: random.Random, budget_s: float
+) -> list[tuple[float, float]]:
+    """Paired device times in microseconds, (submission, baseline), until the interval of the ratio is within 2% or the
+    budget is spent."""
+    flush = torch.empty(_flush_bytes(), dtype=torch.uint8, device="cuda")
+    pairs: list[tuple[float, float]] = []
+    began = time.monotonic()
+    while len(pairs) < MAX_PAIRS:
+        events = []
+        for number in range(BATCH):
+            pair = sides[(len(pairs) + number) % len(sides)]
+            marks: dict[int, tuple[torch.cuda.Event, torch.cuda.Event]] = {}
+            for which in rng.sample((0, 1), 2):
+                flush.zero_()
+                start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                start.record()
+                pair[which]()
+                stop.record()
+                marks[which] = (start, stop)
+            events.append(marks)
+        torch.cuda.synchronize()
+        pairs += [
+            (m[0][0].elapsed_time(m[0][1]) * 1e3, m[1][0].elapsed_time(m[1][1]) * 1e3) for m in events
+        ]
+        ratios = [b / s for s, b in pairs]
+        low, high = interval_of_median(ratios)
+        middle = statistics.median(ratios)
+        if len(pairs) >= MIN_PAIRS and (high - low) / 2 <= TARGET_HALF_WIDTH * middle:
+            break
+        if time.monotonic() - began > budget_s and len(pairs) >= MIN_PAIRS:
+            break
+    return pairs
+
+
+_tuned: dict[tuple[str, str], int] = {}
+"""Chosen configurations of this player, which serves one submission and ends."""
+
+
+def tune(record: Record, playback: Any, pick: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    """Choose among autotuned configurations by device time; the playback's memory holds garbage afterwards.
+
+    Raises:
+        Exception: what the last configuration raised, if none of them runs.
+    """
+    if not any(isinstance(s, Tune) for s in record.steps):
+        return dict(pick)
+    for step in record.steps:
+        if not isinstance(step, Tune):
+            playback.run([step])
+            continue
+        key = (step.function, step.key)
+        if key not in _tuned:
+            times: dict[int, float] = {}
+            failure: Exception | None = None
+            for index, choice in enumerate(step.choices):
+                try:
+                    times[index] = _quick_time(playback, choice)
+                except Exception as error:
+                    failure = error
+            if not times:
+                assert failure is not None
+                raise failure
+            _tuned[key] = min(times, key=lambda i: times[i])
+        playback.run(step.choices[_tuned[key]])
+    return {**pick, **_tuned}
+
+
+def _quick_time(playback: Any, steps: Sequence[Step]) -> float:
+    playback.run(steps)
+    torch.cuda.synchronize()
+    samples = []
+    for _ in range(7):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        playback.run(steps)
+        stop.record()
+        torch.cuda.synchronize()
+        samples.append(start.elapsed_time(stop))
+    return statistics.median(samples)
+
+
+def _capture(
+    sides: Sequence[tuple[Callable[[], None], Callable[[], None]]],
+) -> list[tuple[Callable[[], None], Callable[[], None]]] | None:
+    """Both sides of every rotation as graph replays; None if any cannot be captured."""
+    out = []
+    try:
+        for pair in sides:
+            graphs = []
+            for side in pair:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    side()
+                graphs.append(graph)
+            out.append((graphs[0].replay, graphs[1].replay))
+        for pair in out:
+            for replay in pair:
+                replay()
+        torch.cuda.synchronize()
+    except Exception:
+        torch.cuda.synchronize()
+        return None
+    return out
+
+
+def _flush_bytes() -> int:
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    return int(max(2 * getattr(properties, "L2_cache_size", 64 << 20), 64 << 20))
+
+
+def _real(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def swap(value: Any) -> Any:
+        return torch.Generator(device="cuda").manual_seed(value.seed) if isinstance(value, Seeded) else value
+
+    return tuple(swap(a) for a in call.args), {k: swap(v) for k, v in call.kwargs.items()}

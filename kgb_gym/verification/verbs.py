@@ -1,0 +1,50 @@
+"""What each ATen operator does, as one of the policy's verbs: the audit's table.
+
+Operators that are not here compute, and computing is the kernels' business. `surface.py` holds the same judgement on the
+Python names that the screen sees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+ALLOC = frozenset({
+    "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_",
+    "resize_as_",
+})  # fmt: skip
+FILL = frozenset({
+    "zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full",
+    "scalar_tensor", "fill_", "zero_", "zero", "fill",
+})  # fmt: skip
+COPY = frozenset({"clone", "_to_copy", "copy_", "copy", "lift_fresh", "lift", "contiguous", "_conj_physical"})
+DRAW = frozenset({"randint"})
+METADATA = frozenset({
+    "result_type", "promote_types", "is_pinned", "is_same_size", "is_set_to", "sym_size", "sym_stride", "sym_numel",
+    "sym_storage_offset", "size", "stride", "numel", "dim", "is_complex", "is_floating_point", "is_contiguous",
+    "storage_offset", "is_non_overlapping_and_dense", "_has_same_storage_numel", "can_cast", "is_signed",
+})  # fmt: skip
+INPLACE_VIEWS = frozenset({
+    "squeeze_", "unsqueeze_", "t_", "transpose_", "as_strided_", "detach_", "swapaxes_", "swapdims_", "requires_grad_",
+})  # fmt: skip
+READ_BACK = frozenset({"_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero"})
+
+
+def verb_of(func: Any) -> str | None:
+    """The verb of an ATen overload (`torch.ops.aten.…`); None: it computes, reads back, or is not ATen's."""
+    namespace, _, name = func._schema.name.partition("::")
+    if namespace != "aten":
+        return None
+    for verb, names in (("alloc", ALLOC), ("fill", FILL), ("copy", COPY), ("draw", DRAW), ("metadata", METADATA)):
+        if name in names:
+            return verb
+    if name in INPLACE_VIEWS or _is_view(func):
+        return "view"
+    return None
+
+
+def _is_view(func: Any) -> bool:
+    """All returns alias an argument and nothing is written."""
+    schema = func._schema
+    if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
+        return False
+    return bool(schema.returns) and all(r.alias_info is not None for r in schema.returns)
