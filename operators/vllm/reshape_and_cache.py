@@ -138,8 +138,8 @@ OPERATOR = Operator(
     notes=(
         (
             "key and value are (rows, heads, head_size), dense except for the stride between rows, which may be larger "
-            "and differs between the two. slot_mapping (int64) says how many rows are used; rows may be more. A negative "
-            "slot is skipped. Slots are distinct. Everything else in the caches keeps its bits."
+            "and differs between the two. slot_mapping (int64) says how many rows are used; rows may be more. A "
+            "negative slot is skipped. Slots are distinct. Everything else in the caches keeps its bits."
         ),
         (
             "key_cache is (blocks, heads, head_size / x, block_size, x) with x = 16 / (bytes of a cache element), "
@@ -147,8 +147,8 @@ OPERATOR = Operator(
         ),
         (
             "kv_cache_dtype 'auto': the caches have the type of key (fp16, bf16, fp32), the scales are ignored. 'fp8' "
-            "and 'fp8_e4m3': the caches are uint8 and hold e4m3 numbers, float32(x) / scale by IEEE division, saturated at "
-            "448, rounded to nearest even. k_scale and v_scale are one-element fp32 tensors."
+            "and 'fp8_e4m3': the caches are uint8 and hold e4m3 numbers, float32(x) / scale by IEEE division, saturated "
+            "at 448, rounded to nearest even. k_scale and v_scale are one-element fp32 tensors."
         ),
     ),
     family="reshape_and_cache",

@@ -113,8 +113,9 @@ OPERATOR = Operator(
     ),
     notes=(
         (
-            "out is contiguous, with the shape of input. input has 1 to 4 dimensions and arbitrary strides (0 included) "
-            "in all but the last, which is dense. weight is (hidden,). All three have the same type: fp16, bf16 or fp32."
+            "out is contiguous, with the shape of input. input has 1 to 4 dimensions and arbitrary strides "
+            "(0 included) in all but the last, which is dense. weight is (hidden,). All three have the same type: fp16, "
+            "bf16 or fp32."
         ),
     ),
     family="rms_norm",

@@ -112,7 +112,7 @@ def axpy(name: str, dtype: torch.dtype) -> Operator:
         notes=(
             (
                 "x and y are one-dimensional buffers. Element i of a vector is at index i*inc for inc >= 0 and at "
-                "(i - (n-1))*inc for inc < 0. The elements in between and behind hold NaN in x, and must keep their "
+                "(i - (n-1))*inc for inc < 0; incx = 0 reads x[0] for all. The elements in between and behind hold NaN in x, and must keep their "
                 "bits in y."
             ),
             "alpha = 0: x is not read, y does not change. n <= 0: nothing is written.",
@@ -138,7 +138,11 @@ def _grids(name: str, dtype: torch.dtype) -> dict[str, tuple[Grid, ...]]:
     }
     base: dict[str, Any] = {"dtype": kind["dtype"][0], "incx": -2, "incy": 3, "alpha": numbers[1]}
     edges = grids.points(
-        {**base, "n": 0}, {**base, "n": -1}, {**base, "n": 6, "alpha": 0.0, "values": "nan"}, {**base, "n": 2}
+        {**base, "n": 0},
+        {**base, "n": -1},
+        {**base, "n": 6, "alpha": 0.0, "values": "nan"},
+        {**base, "n": 2},
+        {**base, "n": 6, "incx": 0},
     )
     paper = grids.product(n=[n for n in published.n if n < 1024], **axes)
     timed = grids.product(timed=True, n=[n for n in published.n if n >= 1024], **axes)

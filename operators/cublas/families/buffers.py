@@ -50,7 +50,7 @@ def seen(value: Scalar, dtype: torch.dtype) -> Scalar:
 
 
 def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tensor:
-    """`size` values: `normal`; `trap` (powers of two times 1 + `TRAP`); `nan`.
+    """`size` values: `normal`; `trap` (signed powers of two times 1 + `TRAP`); `nan`.
 
     Raises:
         ValueError: the kind is unknown.
@@ -61,6 +61,7 @@ def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tenso
         return make.full((size,), float("nan"), dtype)
     if kind == "trap":
         powers = torch.exp2(make.integers((size,), torch.int64, low=-1, high=2).double())
+        powers = torch.where(make.integers((size,), torch.bool), powers, -powers)
         base = powers.to(wide(dtype)) * (1 + 0.5j if dtype.is_complex else 1.0)
         return (base * (1 + TRAP.get(dtype, 0.0))).to(dtype)
     raise ValueError(f"unknown values {kind!r}: use normal, trap or nan")

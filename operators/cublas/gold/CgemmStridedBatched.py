@@ -84,8 +84,8 @@ def cublasCgemmStridedBatched(
         return C
     a_row, a_col = (1, lda) if transa == "N" else (lda, 1)
     b_row, b_col = (1, ldb) if transb == "N" else (ldb, 1)
-    block = 32
-    gemm_kernel[(triton.cdiv(m, block) * triton.cdiv(n, block) * batchCount,)](
+    block_m, block_n = 16, 32
+    gemm_kernel[(triton.cdiv(m, block_m) * triton.cdiv(n, block_n) * batchCount,)](
         torch.view_as_real(A),
         torch.view_as_real(B),
         torch.view_as_real(C),
@@ -107,8 +107,8 @@ def cublasCgemmStridedBatched(
         CONJ_A=transa == "C",
         CONJ_B=transb == "C",
         READ_C=beta != 0,
-        BLOCK_M=block,
-        BLOCK_N=block,
+        BLOCK_M=block_m,
+        BLOCK_N=block_n,
         BLOCK_K=16,
         num_warps=4,
         num_stages=3,

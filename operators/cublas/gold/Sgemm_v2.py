@@ -16,7 +16,8 @@ def gemm_kernel(
     a_col,
     b_row,
     b_col,
-    ldc,
+    c_row,
+    c_col,
     READ_C: tl.constexpr,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -46,7 +47,7 @@ def gemm_kernel(
             other=0.0,
         )
         accumulator = tl.dot(left, right, accumulator, input_precision="ieee")
-    target = c + rows64[:, None] + columns64[None, :] * ldc
+    target = c + rows64[:, None] * c_row + columns64[None, :] * c_col
     mask = row_mask[:, None] & column_mask[None, :]
     result = alpha * accumulator
     if READ_C:
@@ -59,26 +60,38 @@ def cublasSgemm_v2(transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc)
         return C
     a_row, a_col = (1, lda) if transa == "N" else (lda, 1)
     b_row, b_col = (1, ldb) if transb == "N" else (ldb, 1)
-    block = 32 if m * n <= 1024 * 1024 else 64
-    gemm_kernel[(triton.cdiv(m, block) * triton.cdiv(n, block),)](
-        A,
-        B,
+    if m * n <= 65536:
+        block_m, block_n, block_k, num_warps = 16, 16, 64, 2
+    elif m * n <= 262144:
+        block_m, block_n, block_k, num_warps = 32, 32, 32, 4
+    else:
+        block_m, block_n, block_k, num_warps = 128, 64, 16, 4
+    left, right = (A, a_row, a_col, m), (B, b_row, b_col, n)
+    c_row, c_col = 1, ldc
+    if transa == "N":
+        # The right operand is read fastest when it is dense along its columns: compute the transposed product.
+        left, right = (B, b_col, b_row, n), (A, a_col, a_row, m)
+        c_row, c_col = ldc, 1
+    gemm_kernel[(triton.cdiv(left[3], block_m) * triton.cdiv(right[3], block_n),)](
+        left[0],
+        right[0],
         C,
-        m,
-        n,
+        left[3],
+        right[3],
         0 if alpha == 0.0 else k,
         alpha,
         beta,
-        a_row,
-        a_col,
-        b_row,
-        b_col,
-        ldc,
+        left[1],
+        left[2],
+        right[1],
+        right[2],
+        c_row,
+        c_col,
         READ_C=beta != 0.0,
-        BLOCK_M=block,
-        BLOCK_N=block,
-        BLOCK_K=32,
-        num_warps=4,
+        BLOCK_M=block_m,
+        BLOCK_N=block_n,
+        BLOCK_K=block_k,
+        num_warps=num_warps,
         num_stages=3,
     )
     return C
