@@ -1,15 +1,22 @@
-"""The dataset card of a run folder: what makes `datasets.load_dataset(folder, "steps")` work on the folder as is."""
+"""The dataset card of a run folder: what makes `datasets.load_dataset(folder, "steps")` work on the folder as is.
+
+Hugging Face's library caches a local dataset by its card alone. So each table's entry carries a digest of its shards,
+renewed when they change; else a user would go on seeing the rows of the first time.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kgb_gym.datasets import schema
 
 NAME = "README.md"
+_HEADER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 
 
 def render(run: Mapping[str, Any]) -> str:
@@ -17,26 +24,7 @@ def render(run: Mapping[str, Any]) -> str:
     config = json.dumps(run["config"], indent=2, sort_keys=True, ensure_ascii=False)
     versions = ", ".join(f"{name} {version}" for name, version in sorted(run["versions"].items()))
     fence = "`" * max(3, _longest_run(config) + 1)
-    return f"""---
-pretty_name: KernelGenBench trajectories
-tags:
-- kernelgenbench
-- triton
-- gymnasium
-- trajectories
-task_categories:
-- text-generation
-configs:
-- config_name: steps
-  data_files:
-  - split: train
-    path: data/steps-*.parquet
-- config_name: episodes
-  data_files:
-  - split: train
-    path: data/episodes-*.parquet
----
-
+    return f"""{_header({})}
 # KernelGenBench trajectories
 
 Recorded by `kgb_gym` (schema version {run["schema_version"]}): language models, or scripted policies, writing Triton
@@ -76,11 +64,39 @@ The submissions are programs written by models, some of them trying to cheat. Do
 """
 
 
-def write(folder: Path, run: Mapping[str, Any]) -> None:
-    """Write the card into the folder."""
+def refresh(folder: Path, run: Mapping[str, Any], shards: Mapping[str, Sequence[Path]]) -> None:
+    """Write the card, or bring its header up to the present shards; what people wrote below the header stays.
+
+    Args:
+        folder: the run folder.
+        run: the content of its `run.json`.
+        shards: the shards of each table.
+    """
+    path = folder / NAME
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    body = _HEADER.sub("", old or render(run), count=1)
+    new = _header({table: _digest(files) for table, files in shards.items()}) + body
+    if new == old:
+        return
     temporary = folder / f".{NAME}.tmp"
-    temporary.write_text(render(run), encoding="utf-8")
-    temporary.replace(folder / NAME)
+    temporary.write_text(new, encoding="utf-8")
+    temporary.replace(path)
+
+
+def _header(digests: Mapping[str, str]) -> str:
+    lines = ["---", "pretty_name: KernelGenBench trajectories", "task_categories:", "- text-generation", "tags:"]
+    lines += [f"- {tag}" for tag in ("kernelgenbench", "triton", "gymnasium", "trajectories")]
+    lines += ["configs:"]
+    for table in schema.TABLES:
+        lines += [f"- config_name: {table}"]
+        lines += [f"  description: shards {digests[table]}"] if table in digests else []
+        lines += ["  data_files:", "  - split: train", f"    path: data/{table}-*.parquet"]
+    return "\n".join([*lines, "---", ""])
+
+
+def _digest(files: Sequence[Path]) -> str:
+    facts = [(f.name, (stat := f.stat()).st_size, stat.st_mtime_ns) for f in files]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
 def _longest_run(text: str) -> int:

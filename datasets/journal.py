@@ -22,6 +22,7 @@ import pyarrow as pa
 from kgb_gym.datasets import schema
 
 SUFFIX = ".arrows"
+_WHOLE = {name: pa.struct(list(table)) for name, table in schema.TABLES.items()}
 
 
 class JournalClosed(ValueError):
@@ -140,13 +141,12 @@ def encode(table: str, row: Mapping[str, Any]) -> Any:
     Raises:
         ValueError: a column has a value of another type, or out of range.
     """
-    columns = []
-    for field in schema.TABLES[table]:
-        try:
-            columns.append(pa.array([row.get(field.name)], type=field.type))
-        except (pa.ArrowException, OverflowError, TypeError, UnicodeError) as error:
-            columns.append(_rescued(table, field, row.get(field.name), error))
-    return pa.RecordBatch.from_arrays(columns, schema=schema.TABLES[table])
+    target = schema.TABLES[table]
+    try:
+        whole = pa.array([row], type=_WHOLE[table])  # one conversion: an array a column would cost four times as much
+        return pa.RecordBatch.from_arrays(whole.flatten(), schema=target)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return pa.RecordBatch.from_arrays([_column(table, f, row.get(f.name)) for f in target], schema=target)
 
 
 def read(path: Path) -> Iterator[Any]:
@@ -240,11 +240,11 @@ def _create(folder: Path, table: str) -> tuple[Path, int]:
         os.close(fd)
 
 
-def _rescued(table: str, field: Any, value: Any, error: BaseException) -> Any:
+def _column(table: str, field: Any, value: Any) -> Any:
     """Text that UTF-8 cannot carry (lone surrogates) is kept with `\\udXXX` escapes; anything else is refused."""
     try:
         return pa.array([_encodable(value)], type=field.type)
-    except (pa.ArrowException, OverflowError, TypeError, UnicodeError):
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{table}.{field.name} takes {field.type}: {error}") from error
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from kgb_gym.datasets import card, runfile, schema, shards, store
+from kgb_gym.datasets import runfile, schema, shards, store
 from kgb_gym.datasets.journal import Journal, JournalClosed
 from kgb_gym.datasets.rows import Row, checked
 
@@ -75,8 +75,6 @@ class Recorder:
                 (path / "journal").mkdir()
                 (path / "data").mkdir()
                 runfile.create(path, config, run_id=run_id, hardware=hardware)
-            if not (path / card.NAME).exists():
-                card.write(path, runfile.read(path))
         store.recover(path)
         return cls(path, config, rotate_bytes=rotate_bytes)
 

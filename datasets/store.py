@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kgb_gym.datasets import journal, runfile, schema, shards
+from kgb_gym.datasets import card, journal, runfile, schema, shards
 from kgb_gym.datasets.journal import Journal
 
 
@@ -137,6 +137,7 @@ def _finish(folder: Path, files: Sequence[Path], *, keep: Collection[str] = ()) 
     counts = shards.store(folder, steps, [*batches["episodes"], *made])
     for file in files:
         file.unlink(missing_ok=True)
+    card.refresh(folder, runfile.read(folder), {table: shards.paths(folder, table) for table in schema.TABLES})
     if files:
         journal.sync_folder(folder / "journal")
     return counts
