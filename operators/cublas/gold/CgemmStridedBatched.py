@@ -84,7 +84,7 @@ def cublasCgemmStridedBatched(
         return C
     a_row, a_col = (1, lda) if transa == "N" else (lda, 1)
     b_row, b_col = (1, ldb) if transb == "N" else (ldb, 1)
-    block_m, block_n = 16, 32
+    block_m, block_n = (16, 32) if m * n * batchCount <= 65536 else (32, 32)
     gemm_kernel[(triton.cdiv(m, block_m) * triton.cdiv(n, block_n) * batchCount,)](
         torch.view_as_real(A),
         torch.view_as_real(B),
