@@ -92,12 +92,10 @@ def _judge(job: Job, as_json: bool) -> int:
 
 
 def _submit(job: Job) -> tuple[Verdict, float]:
-    from kgb_gym.sandbox import LocalEngine
+    from kgb_gym.sandbox import shared_engine
 
-    engine = LocalEngine(workers=1, platform=job.platform)
-    try:
-        started = time.perf_counter()
-        verdict = engine.submit(job).result()
-        return verdict, time.perf_counter() - started
-    finally:
-        engine.close()
+    engine = shared_engine(job.platform)
+    engine.start()
+    started = time.perf_counter()
+    verdict = engine.submit(job).result()
+    return verdict, time.perf_counter() - started
