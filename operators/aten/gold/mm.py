@@ -39,17 +39,36 @@ def product_tile(
 @triton.autotune(
     configs=[
         triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64}, num_warps=8, num_stages=3),
-        triton.Config({"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}, num_warps=4, num_stages=4),
-        triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32}, num_warps=4, num_stages=3),
+        triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64}, num_warps=4, num_stages=4),
         triton.Config({"BLOCK_M": 16, "BLOCK_N": 64, "BLOCK_K": 128}, num_warps=4, num_stages=3),
     ],
     key=["M", "N", "K"],
 )
 @triton.jit
-def mm_kernel(
+def mm_half_kernel(
     a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):
+    product_tile(
+        a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
+        BLOCK_M, BLOCK_N, BLOCK_K, 8, tl.float32,
+    )
+
+
+@triton.autotune(
+    configs=[
+        triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 16}, num_warps=8, num_stages=3),
+        triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 16}, num_warps=4, num_stages=3),
+        triton.Config({"BLOCK_M": 16, "BLOCK_N": 64, "BLOCK_K": 32}, num_warps=4, num_stages=3),
+    ],
+    key=["M", "N", "K"],
+)
+@triton.jit
+def mm_single_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):
+    """Products without tensor cores, which have no fp32: short tiles along K, since their loops are unrolled."""
     product_tile(
         a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
         BLOCK_M, BLOCK_N, BLOCK_K, 8, tl.float32,
@@ -84,7 +103,8 @@ def launch(a, b, c):
     if c.dtype == torch.float64:
         mm_double_kernel[(triton.cdiv(M, DOUBLE_TILE) * triton.cdiv(N, DOUBLE_TILE),)](*arguments, TILE=DOUBLE_TILE)
     else:
-        mm_kernel[lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)](*arguments)
+        kernel = mm_single_kernel if c.dtype == torch.float32 else mm_half_kernel
+        kernel[lambda meta: (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)](*arguments)
 
 
 def mm(self, mat2):
