@@ -64,6 +64,7 @@ def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
     torch.set_num_interop_threads(1)
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    from kgb_gym.platforms.interpreter import repair
     from kgb_gym.operators import baseline  # noqa: F401  (imported before the fences close)
     from kgb_gym.sandbox import fences, worker  # noqa: F401
     from kgb_gym.verification import compiler, player, recorder, timing  # noqa: F401
@@ -71,6 +72,7 @@ def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
 
     fences.readable()
     if mode == "interpreter":
+        repair()
         warm.interpret()
     else:
         warm.compile_once(os.path.join(root, "warm"))

@@ -6,12 +6,13 @@ in one process), on the rebuilt module that the player runs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,10 +105,30 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         wire.send(sock, {**answer, "seconds": time.perf_counter() - began})
 
 
-def encode_variant(item: Variant, target: str) -> dict[str, Any]:
-    """The question that asks for one compilation."""
+class _Enough(Exception):
+    """Ends a compilation after Triton's own passes."""
+
+
+def depth_plan(variants: Iterable[Variant]) -> dict[Variant, bool]:
+    """Which variants are compiled to machine code: of each function and argument types the one with the smallest
+    constants; the others, which differ in constants alone, go through Triton's front end and its GPU passes."""
+    cheapest: dict[tuple[str, tuple[tuple[str, str], ...]], Variant] = {}
+    listed = list(variants)
+    for item in listed:
+        key = (item.function, item.types)
+        if key not in cheapest or _cost(item) < _cost(cheapest[key]):
+            cheapest[key] = item
+    return {item: cheapest[item.function, item.types] is item for item in listed}
+
+
+def _cost(item: Variant) -> float:
+    return sum(abs(float(v)) for _, v in item.constants if isinstance(v, (int, float)) and v == v)
+
+
+def encode_variant(item: Variant, target: str, whole: bool = True) -> dict[str, Any]:
+    """The question that asks for one compilation: to machine code, or through Triton's own passes only."""
     return {
-        "function": item.function, "types": [list(t) for t in item.types], "target": target,
+        "whole": whole, "function": item.function, "types": [list(t) for t in item.types], "target": target,
         "constants": [[n, encode_value(v)] for n, v in item.constants],
         "options": [[n, v] for n, v in item.options],
     }  # fmt: skip
@@ -132,7 +153,35 @@ def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> None:
     constants = {(order[n],): real(decode_value(v)) for n, v in question["constants"]}
     source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs={})
     options = {n: v for n, v in question["options"] if v is not None}
-    triton.compile(source, target=GPUTarget(*TARGETS[question["target"]]), options=options)
+    target = GPUTarget(*TARGETS[question["target"]])
+    with contextlib.suppress(_Enough), _depth(target, bool(question["whole"])):
+        triton.compile(source, target=target, options=options)
+
+
+@contextlib.contextmanager
+def _depth(target: Any, whole: bool) -> Iterator[None]:
+    """Cuts the backend's stages after `ttgir`, unless the whole way is wanted."""
+    from triton.compiler.compiler import make_backend
+
+    backend = type(make_backend(target))
+    original = backend.add_stages
+
+    def add_stages(self: Any, stages: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        original(self, stages, *args, **kwargs)
+
+        def enough(*_: Any) -> None:
+            raise _Enough
+
+        names = list(stages)
+        for name in names[names.index("ttgir") + 1 :]:
+            stages[name] = enough
+
+    if not whole:
+        backend.add_stages = add_stages
+    try:
+        yield
+    finally:
+        backend.add_stages = original
 
 
 def explain(error: BaseException, kernel: Any, filename: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kgb_gym.verdict import Status
 from kgb_gym.verification import wire
-from kgb_gym.verification.compiler import Variant, encode_variant, variant
+from kgb_gym.verification.compiler import Variant, depth_plan, encode_variant, variant
 from kgb_gym.verification.playing import picks
 from kgb_gym.verification.protocols import Ended, Process
 from kgb_gym.verification.rebuild import Kernels
@@ -91,9 +91,9 @@ class CompileRun:
             if error := answer.get("error"):
                 self._failure = Failure(Status.COMPILE_ERROR, str(error.get("trace")), line=error.get("line"))
                 return
-            for item in self._wanted:
+            for item, whole in depth_plan(self._wanted).items():
                 for target in self._targets:
-                    answer, _ = self._process.ask(encode_variant(item, target), deadline=deadline)
+                    answer, _ = self._process.ask(encode_variant(item, target, whole), deadline=deadline)
                     self._seconds += float(answer["seconds"])
                     if not answer["ok"]:
                         text = f"{item.function} for {target}: {answer['text']}"

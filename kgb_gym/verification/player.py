@@ -96,7 +96,9 @@ class Playback:
                     step.low, step.high, generator=self._given if step.given else self._default
                 )
             elif isinstance(step, Resize):
-                self.storages[step.storage].resize_(max(step.nbytes, self.storages[step.storage].nbytes()))
+                storage, held = self.storages[step.storage], self.storages[step.storage].nbytes()
+                storage.resize_(max(step.nbytes, held))
+                poison(storage, self.record.storages[step.storage].dtype, player=True, start=held)
             else:
                 raise TypeError("a tuning step must be chosen before it is played")
 

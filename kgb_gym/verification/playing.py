@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from kgb_gym.operators import Call, Comparison, Expected, Maker, Seeded, Target, expected
+from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
 from kgb_gym.operators.oracle import bind
 from kgb_gym.verdict import Difference, Hack, Status
@@ -109,7 +110,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     outputs = _outputs(subject, answer, blobs)
     _changed_inputs(subject, answer)
     compare(subject, outputs[0])
-    if session.operator.random:
+    if len(outputs) > 1:
         _deterministic(subject, outputs)
     if ghost and trial.ok and session.operator.kernel_required and not trivial(subject):
         raise _hack("ghost", "right-without-kernels", "the answer is right although no kernel has been launched", trial)
@@ -144,9 +145,10 @@ class _Subject:
             number: s.input for number, s in enumerate(self.record.storages) if s.input is not None
         }
         self.written = {self.storage_index(name) for name in self.want.written}
-        random = self.session.operator.random
         first = derive(self.session.job, self.trial.case.id, "draw") % 2**31
-        self.seeds = [first, first, first ^ 0x1234567] if random else [first]
+        # Determinism under a seed takes two more plays: on every hidden case and on a third of the others.
+        again = self.session.operator.random and (self.trial.case.origin == "hidden" or first % 3 == 0)
+        self.seeds = [first, first, first ^ 0x1234567] if again else [first]
 
     @property
     def comparison(self) -> Comparison:
@@ -358,7 +360,8 @@ def _trivial(reference: torch.Tensor, inputs: Sequence[torch.Tensor]) -> bool:
     if bool(same.all()):
         return True
     return any(
-        t.dtype == reference.dtype and t.shape == reference.shape and bool(torch.equal(t, reference)) for t in inputs
+        t.dtype == reference.dtype and t.shape == reference.shape and bool(same_bits_or_nan(t, reference).all())
+        for t in inputs
     )
 
 

@@ -42,7 +42,7 @@ from kgb_gym.verification.record import (
     is_lossy,
 )
 from kgb_gym.verification.tensors import poison, unpack
-from kgb_gym.verification.verbs import READ_BACK, verb_of
+from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, verb_of
 
 MODULE = "submission"
 MAX_TRACE = 4000
@@ -154,9 +154,15 @@ class Audit(TorchDispatchMode):
         return out
 
     def _view(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
-        """Geometry only: nothing to record."""
+        """Geometry only, unless a composite operator had to copy."""
+        for leaf in out if isinstance(out, (list, tuple)) else (out,):
+            if isinstance(leaf, torch.Tensor) and not self.recording.knows(leaf) and name in MAY_COPY:
+                if "copy" not in self.recording.policy.allow:
+                    self.recording.stop("audit", "not-allowed-copy", f"aten.{name} copies here, which is not allowed")
+                self._copy(name, args, kwargs, leaf, before)
 
-    _metadata = _view
+    def _metadata(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        """Nothing to record."""
 
     def _alloc(self, name: str, args: Any, kwargs: Any, out: Any, before: list[int]) -> None:
         recording = self.recording
@@ -164,6 +170,8 @@ class Audit(TorchDispatchMode):
             recording.view(args[0], "the resized tensor")
             after = args[0].untyped_storage().nbytes()
             if after > before[0]:
+                storage = args[0].untyped_storage()
+                poison(storage, args[0].dtype, player=False, start=before[0])
                 recording.steps.append(Resize(recording.register(args[0]), after))
             return
         recording.register(out)

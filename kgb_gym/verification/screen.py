@@ -42,6 +42,8 @@ class _Screen(ast.NodeVisitor):
         self.own = own
         self.data_dependent = data_dependent
         self.found: list[Hack] = []
+        self.bound: frozenset[str] = frozenset()
+        """Harmless builtins that the module uses as names of its own, such as a parameter called `input`."""
         self.modules: dict[str, tuple[str, ...]] = {}
         """Names bound to imported modules or to names from them, as dotted paths."""
 
@@ -51,6 +53,7 @@ class _Screen(ast.NodeVisitor):
     # Imports
 
     def collect_imports(self, tree: ast.Module) -> None:
+        self.bound = surface.REUSABLE & {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -83,7 +86,7 @@ class _Screen(ast.NodeVisitor):
     # Names and attributes
 
     def visit_Name(self, node: ast.Name) -> None:
-        if node.id in surface.BUILTINS_DENIED and node.id not in self.modules:
+        if node.id in surface.BUILTINS_DENIED and node.id not in self.modules and node.id not in self.bound:
             self.report(node, "dynamic-code", f"uses {node.id}")
         elif isinstance(node.ctx, ast.Load) and node.id in self.modules:
             self.path(node, self.modules[node.id])

@@ -44,6 +44,9 @@ BUILTINS_DENIED = frozenset({
     "setattr", "delattr", "memoryview", "help", "__builtins__", "__loader__", "__spec__", "__file__",
 })  # fmt: skip
 
+REUSABLE = frozenset({"input", "dir", "vars", "help", "compile", "open"})
+"""Builtins whose names may be parameters; the functions themselves do no harm that the fences do not stop."""
+
 DTYPES = frozenset(n for n in dir(torch) if isinstance(getattr(torch, n), torch.dtype))
 
 TORCH = {

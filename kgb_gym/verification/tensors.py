@@ -101,10 +101,11 @@ def storage_of(data: bytearray, device: str = "cpu") -> torch.UntypedStorage:
 
 def dense_bytes(tensor: torch.Tensor) -> memoryview:
     """A tensor's values in row-major order."""
-    plain = tensor.resolve_conj().resolve_neg().contiguous().cpu()
+    plain = tensor.resolve_conj().resolve_neg().cpu()
     if not plain.numel():
         return memoryview(b"")
-    return memoryview(plain.reshape(-1).view(torch.uint8).numpy())
+    dense = torch.empty(plain.shape, dtype=plain.dtype).copy_(plain)
+    return memoryview(dense.reshape(-1).view(torch.uint8).numpy())
 
 
 def from_dense(data: bytearray, dtype: torch.dtype, size: Sequence[int]) -> torch.Tensor:
@@ -114,12 +115,12 @@ def from_dense(data: bytearray, dtype: torch.dtype, size: Sequence[int]) -> torc
     return torch.frombuffer(data, dtype=torch.uint8).view(dtype).reshape(tuple(size))
 
 
-def poison(storage: torch.UntypedStorage, dtype: torch.dtype, *, player: bool) -> None:
+def poison(storage: torch.UntypedStorage, dtype: torch.dtype, *, player: bool, start: int = 0) -> None:
     """Fill fresh memory with values that no right answer holds by luck: NaN for floating point, odd bytes otherwise.
 
-    Recorder and player use different bytes for integers, so that no constant survives both.
+    Recorder and player use different bytes for integers, so that no constant survives both. `start`: the first byte.
     """
-    if not storage.nbytes():
+    if storage.nbytes() <= start:
         return
     if dtype.is_floating_point or dtype.is_complex:
         value = 0xFF
@@ -129,7 +130,7 @@ def poison(storage: torch.UntypedStorage, dtype: torch.dtype, *, player: bool) -
         value = 0x5B if player else 0xA5
     flat = torch.empty(0, dtype=torch.uint8, device=storage.device)
     flat.set_(storage, 0, (storage.nbytes(),), (1,))  # type: ignore[call-overload]
-    flat.fill_(value)
+    flat[start:].fill_(value)
 
 
 def _float(value: float) -> str:

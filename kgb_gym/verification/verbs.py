@@ -16,7 +16,7 @@ FILL = frozenset({
     "zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full",
     "scalar_tensor", "fill_", "zero_", "zero", "fill",
 })  # fmt: skip
-COPY = frozenset({"clone", "_to_copy", "copy_", "copy", "lift_fresh", "lift", "contiguous", "_conj_physical"})
+COPY = frozenset({"clone", "_to_copy", "copy_", "lift_fresh", "lift"})
 DRAW = frozenset({"randint"})
 METADATA = frozenset({
     "result_type", "promote_types", "is_pinned", "is_same_size", "is_set_to", "sym_size", "sym_stride", "sym_numel",
@@ -26,6 +26,11 @@ METADATA = frozenset({
 INPLACE_VIEWS = frozenset({
     "squeeze_", "unsqueeze_", "t_", "transpose_", "as_strided_", "detach_", "swapaxes_", "swapdims_", "requires_grad_",
 })  # fmt: skip
+MAY_COPY = frozenset({
+    "to", "contiguous", "reshape", "flatten", "ravel", "resolve_conj", "resolve_neg", "type_as", "expand_as", "view_as",
+    "reshape_as", "conj", "_reshape_alias", "unflatten", "broadcast_to",
+})  # fmt: skip
+"""Composite operators that return an alias where they can and a converted copy where they cannot."""
 READ_BACK = frozenset({"_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero"})
 
 
