@@ -180,9 +180,13 @@ def _paper_order(item: tuple[str, Any]) -> tuple[int, str]:
 def _notes(groups: Sequence[GroupMetrics], synthetic: int) -> tuple[str, ...]:
     notes = []
     if synthetic:
-        notes.append(f"{synthetic} synthetic episodes (scripted policies) are left out")
+        notes.append(f"{_many(synthetic, 'synthetic episode')} left out (scripted policies)")
     if unscored := sum(len(g.unscored) for g in groups):
-        notes.append(f"{unscored} episodes are unscored (harness errors or interrupted): not counted as failures")
+        notes.append(f"{_many(unscored, 'episode')} unscored (harness error or interrupted), not counted as failures")
     if incomparable := sum(g.summaries[OVERALL].incomparable for g in groups):
-        notes.append(f"{incomparable} speedups are left out: their baseline is not the real thing")
+        notes.append(f"{_many(incomparable, 'speedup')} left out, as the baseline is not the real thing")
     return tuple(notes)
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
