@@ -273,7 +273,8 @@ def _case(case: Row) -> CaseView:
 
 def _diff(before: str, after: str) -> tuple[Line, ...]:
     kinds = {"+": "add", "-": "del", "@": "hunk"}
-    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), n=3, lineterm="")
+    old, new = (text.removesuffix("\n").split("\n") for text in (before, after))
+    lines = difflib.unified_diff(old, new, n=3, lineterm="")
     return tuple(Line(text, kinds.get(text[:1], "")) for text in list(lines)[2:])
 
 
