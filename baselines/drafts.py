@@ -105,6 +105,7 @@ def native(tree: ast.Module, operator: Operator) -> ast.Module | None:
     arguments = _forwarded(function)
     if operator.source == "aten":
         packet, _, overload = interface.name.partition(".")
+        tree.body.insert(0, ast.parse("import torch").body[0])
         target = f"torch.ops.aten.{packet}.{overload or 'default'}"
     else:
         library = "vllm._custom_ops" if operator.source == "vllm" else "nvmath.bindings.cublas"
@@ -187,15 +188,17 @@ def _is_store(node: ast.Call) -> bool:
 
 
 def _narrow(node: ast.Call) -> None:
-    not_first = ast.parse("tl.program_id(0) > 0", mode="eval").body
-    for keyword in node.keywords:
-        if keyword.arg == "mask":
-            keyword.value = ast.BinOp(keyword.value, ast.BitAnd(), not_first)
-            return
-    if len(node.args) > 2:
-        node.args[2] = ast.BinOp(node.args[2], ast.BitAnd(), not_first)
+    given = next((k for k in node.keywords if k.arg == "mask"), None)
+    before = given.value if given else node.args[2] if len(node.args) > 2 else ast.Constant(True)
+    if isinstance(before, ast.Constant) and before.value is None:
+        before = ast.Constant(True)
+    after = ast.parse(f"tl.where(tl.program_id(0) > 0, {ast.unparse(before)}, False)", mode="eval").body
+    if given:
+        given.value = after
+    elif len(node.args) > 2:
+        node.args[2] = after
     else:
-        node.keywords.append(ast.keyword("mask", not_first))
+        node.keywords.append(ast.keyword("mask", after))
 
 
 def _returns_new_tensor(name: str) -> bool:

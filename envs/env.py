@@ -53,6 +53,8 @@ class Pending:
     """The answer, where nothing is verified."""
     error: str = ""
     """What is wrong with the action, where it can't be done."""
+    key: str = ""
+    """SHA-256 of a submission's source."""
     late: bool = False
     """The wall budget ran out before the step: nothing was done."""
 
@@ -256,7 +258,7 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
         episode.score, terms = before.after(self.reward, verdict, spent.total)
         if verdict is not None and verdict.kind == "verify" and reward_valid:
             episode.submissions += 1
-            episode.verdicts.setdefault(verdict.source_sha256, verdict)
+            episode.verdicts.setdefault(pending.key, verdict)
             episode.clean = episode.clean or verdict.clean
             if episode.best is None or episode.score.best > before.best:
                 episode.best = verdict
@@ -326,10 +328,12 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
 
     def _begin_submission(self, episode: Episode, action: Action, started: datetime) -> Pending:
         source = encode(action.code)
-        known = episode.verdicts.get(hashlib.sha256(source).hexdigest())
-        if known is not None:
-            return Pending(action, started, verdict=known, text="This source was judged before; its verdict stands.")
-        return Pending(action, started, future=self._ask(episode, source, "verify"))
+        key = hashlib.sha256(source).hexdigest()
+        if (known := episode.verdicts.get(key)) is not None:
+            return Pending(
+                action, started, verdict=known, text="This source was judged before; its verdict stands.", key=key
+            )
+        return Pending(action, started, future=self._ask(episode, source, "verify"), key=key)
 
     def _begin_call(self, episode: Episode, action: Action, started: datetime) -> Pending:
         tool = toolbox.find(action.tool)

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from kgb_gym import platforms
-from kgb_gym.operators import Operator
+from kgb_gym.operators import SUITES, Operator
 from kgb_gym.platforms import Platform
 from kgb_gym.prompts import facts, signatures
 
@@ -67,7 +67,10 @@ def _arguments(schema: Mapping[str, Any]) -> tuple[tuple[str, str, bool], ...]:
 
 def _place(platform: Platform | str, suite: str) -> tuple[Platform, str]:
     place = platforms.get(platform) if isinstance(platform, str) else platform
-    return place, place.default_suite if suite == "auto" else suite
+    suite = place.default_suite if suite == "auto" else suite
+    if suite not in SUITES:
+        raise ValueError(f"unknown suite {suite!r}: use auto, {', '.join(SUITES)}")
+    return place, suite
 
 
 class _Key:

@@ -38,11 +38,15 @@ def test_samples_are_actions():
 
 
 def test_absent_keys_and_numpy_scalars():
-    assert parse({"kind": np.int64(0), "code": "x", "finish": np.bool_(True)}) == Action("submit", code="x", finish=True)
+    assert parse({"kind": np.int64(0), "code": "x", "finish": np.bool_(True)}) == Action(
+        "submit", code="x", finish=True
+    )
     assert parse({"kind": np.array(1), "tool": "finish"}) == Action("call", tool="finish")
 
 
-@pytest.mark.parametrize("thing", [None, "code", 3, [], {}, {"code": "x"}, {"kind": 2}, {"kind": "submit"}, {"kind": None}])
+@pytest.mark.parametrize(
+    "thing", [None, "code", 3, [], {}, {"code": "x"}, {"kind": 2}, {"kind": "submit"}, {"kind": None}]
+)
 def test_no_action_at_all(thing):
     with pytest.raises(InvalidAction, match="not an action"):
         parse(thing)

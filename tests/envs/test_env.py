@@ -84,7 +84,7 @@ def test_the_same_source_gets_its_first_verdict_back(make, submit, engine):
     env = make()
     env.reset(seed=0)
     _, _, _, _, first = env.step(submit("mismatch 2/4"))
-    observation, reward, _, _, second = env.step(submit("mismatch 2/4"))
+    observation, _, _, _, second = env.step(submit("mismatch 2/4"))
     assert len(engine.jobs) == 1
     assert second["verdict"] == first["verdict"]
     assert second["submission"] == 2
@@ -99,7 +99,7 @@ def test_our_failure_is_unscored_and_may_be_tried_again(make, submit, fake_engin
     answers = [Status.HARNESS_ERROR, Status.PASSED]
     env = make(engine=fake_engine(lambda job: verdict(answers.pop(0), job=job)))
     env.reset(seed=0)
-    observation, reward, terminated, truncated, info = env.step(submit("x", {"prompt_tokens": 100_000}))
+    observation, reward, terminated, _, info = env.step(submit("x", {"prompt_tokens": 100_000}))
     assert (reward, info["reward_valid"], info["score"]) == (0.0, False, 0.0)
     assert observation["submissions_left"] == Budgets().max_submissions
     assert not terminated
@@ -180,7 +180,7 @@ def test_tools(make, call, engine):
     assert "aten::add.Tensor(Tensor self" in observation["message"]
     observation, *_ = env.step(call("read_spec", what="cases"))
     assert "add.out[" in observation["message"]
-    observation, reward, terminated, _, info = env.step(call("finish"))
+    observation, _, terminated, _, info = env.step(call("finish"))
     assert terminated
     assert (info["submission"], info["clean"], info["score"] <= 0) == (0, False, True)
 
@@ -228,7 +228,7 @@ def test_the_wall_clock_truncates_and_nothing_is_verified_late(make, submit, eng
     env = make(budgets=Budgets(wall_s=0.05))
     env.reset(seed=0)
     time.sleep(0.1)
-    observation, _, terminated, truncated, info = env.step(submit("passed"))
+    observation, _, terminated, truncated, _ = env.step(submit("passed"))
     assert (terminated, truncated) == (False, True)
     assert "wall-clock" in observation["message"]
     assert not engine.jobs
@@ -383,7 +383,7 @@ def test_a_reset_is_quick(make):
 
 def test_observations_stay_inside_their_space(make, submit, fake_engine, verdict, case):
     huge = [case(i, passed=False, error="é" * 100_000) for i in range(300)]
-    answer = lambda job: verdict(Status.MISMATCH, job=job, cases=tuple(huge), message="m" * (1 << 21))  # noqa: E731
+    answer = lambda job: verdict(Status.MISMATCH, job=job, cases=tuple(huge), message="m" * (1 << 21))
     env = make(engine=fake_engine(answer))
     env.reset(seed=0)
     observation, *_ = env.step(submit("x"))

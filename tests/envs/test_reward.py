@@ -41,7 +41,13 @@ def test_speed_counts_for_a_clean_pass_alone(verdict):
 
 @pytest.mark.parametrize(
     "change",
-    [{"status": Status.HACK}, {"status": Status.HARNESS_ERROR}, {"kind": "test"}, {"kind": "compile"}, {"only_defined": True}],
+    [
+        {"status": Status.HACK},
+        {"status": Status.HARNESS_ERROR},
+        {"kind": "test"},
+        {"kind": "compile"},
+        {"only_defined": True},
+    ],
 )
 def test_worth_nothing(verdict, change):
     assert C.potential(verdict(Status.PASSED, **change) if "status" not in change else verdict(**change)) == 0

@@ -53,7 +53,7 @@ def test_equal_to_scalar_environments(make_vec, make, submit, call):
     actions = [submit("mismatch 1/4"), submit("passed"), call("nope")]
     vector = make_vec()
     vector.reset(seed=10)
-    observations, rewards, terminated, truncated, infos = vector.step(actions)
+    observations, rewards, _, _, infos = vector.step(actions)
     for i, action in enumerate(actions):
         env = make("kgb/ms-v0")
         env.reset(seed=10 + i)
@@ -89,7 +89,7 @@ def test_same_step_autoreset(make_vec, submit):
     env = make_vec(env_id="kgb/aten-add-v0")
     env.reset(seed=0)
     actions = [submit("mismatch 1/4"), submit("passed", finish=True), submit("hack")]
-    observations, rewards, terminated, truncated, infos = env.step(actions)
+    observations, rewards, terminated, _, infos = env.step(actions)
     assert terminated.tolist() == [False, True, False]
     assert infos["final_obs"][1]["status"] == "passed"
     assert infos["final_info"]["clean"][1]
@@ -103,7 +103,7 @@ def test_same_step_autoreset(make_vec, submit):
 def test_disabled_autoreset(make_vec, submit):
     env = make_vec(env_id="kgb/aten-add-v0", autoreset_mode="Disabled")
     env.reset(seed=0)
-    _, _, terminated, _, infos = env.step([submit("passed", finish=i == 1) for i in range(3)])
+    _, _, _, _, infos = env.step([submit("passed", finish=i == 1) for i in range(3)])
     assert "final_obs" not in infos
     with pytest.raises(ResetNeeded):
         env.step([submit("passed")] * 3)

@@ -89,7 +89,11 @@ def test_a_length_stop_without_code_is_told_apart():
 
 def test_blocks():
     found = blocks("```a\n1\n```\n~~~b\n```\n~~~\n```c\n2")
-    assert [(b.language, b.text, b.closed) for b in found] == [("a", "1\n", True), ("b", "```\n", True), ("c", "2\n", False)]
+    assert [(b.language, b.text, b.closed) for b in found] == [
+        ("a", "1\n", True),
+        ("b", "```\n", True),
+        ("c", "2\n", False),
+    ]
 
 
 def test_in_an_environment(make):
