@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import pyarrow as pa
 from markupsafe import Markup
 
+from kgb_gym.datasets import runfile, schema, store
 from kgb_gym.metrics import GroupMetrics, compute
 from kgb_gym.report import view
 from kgb_gym.report.tables import DASH, label, percent, times
@@ -34,7 +36,12 @@ class _Figure:
 
 
 def render_page(
-    steps: Any, episodes: Any, *, runs: Sequence[Mapping[str, Any]] = (), max_bytes: int = MAX_BYTES
+    steps: Any,
+    episodes: Any,
+    *,
+    runs: Sequence[Mapping[str, Any]] = (),
+    include_synthetic: bool = False,
+    max_bytes: int = MAX_BYTES,
 ) -> str:
     """The page as text.
 
@@ -42,6 +49,7 @@ def render_page(
         steps: the `steps` table (`pyarrow.Table`), possibly of several runs.
         episodes: the `episodes` table.
         runs: contents of the runs' `run.json`, for the facts in the header.
+        include_synthetic: count scripted policies in the figures too; where nothing else was recorded they always are.
         max_bytes: see `MAX_BYTES`.
     """
     rows = sorted(episodes.to_pylist(), key=lambda e: (e["operator"] or "", e["sample"] or 0, e["episode_id"]))
@@ -54,7 +62,7 @@ def render_page(
     operators = view.operator_rows(rows, by_episode, ids)
     kept, left_out = _within(rows, by_episode, ids, max_bytes)
     scripted = bool(rows) and all(e["synthetic"] for e in rows)
-    metrics = compute(steps, episodes, include_synthetic=scripted)
+    metrics = compute(steps, episodes, include_synthetic=scripted or include_synthetic)
     default = next((e.anchor for e in kept if len(e.turns) > 1), kept[0].anchor if kept else "")
     script = _template("page.js")
     environment = jinja2.Environment(
@@ -81,10 +89,29 @@ def render_page(
     )
 
 
-def write_page(path: str | os.PathLike[str], steps: Any, episodes: Any, **options: Any) -> Path:
-    """Write the page (see `render_page` for the options); gives its path."""
+def write_page(
+    path: str | os.PathLike[str],
+    folders: Sequence[str | os.PathLike[str]],
+    *,
+    include_synthetic: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Path:
+    """Write the page of the runs in some folders; gives its path.
+
+    Raises:
+        FileNotFoundError: a folder holds no run.
+    """
+    tables = [store.load(folder) for folder in folders]
+    runs = [runfile.read(Path(folder)) for folder in folders if (Path(folder) / runfile.NAME).exists()]
+    text = render_page(
+        pa.concat_tables([schema.STEPS.empty_table(), *(t.steps for t in tables)]),
+        pa.concat_tables([schema.EPISODES.empty_table(), *(t.episodes for t in tables)]),
+        runs=runs,
+        include_synthetic=include_synthetic,
+        max_bytes=max_bytes,
+    )
     target = Path(path)
-    target.write_text(render_page(steps, episodes, **options), encoding="utf-8", newline="\n")
+    target.write_text(text, encoding="utf-8", newline="\n")
     return target
 
 

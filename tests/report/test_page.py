@@ -9,6 +9,7 @@ import pytest
 from tables import Builder, failed, timed
 from verdicts import case, verdict
 
+from kgb_gym.datasets.recorder import Recorder
 from kgb_gym.report import render_page, write_page
 from kgb_gym.verdict import Hack, Stage, Status
 
@@ -135,6 +136,16 @@ def test_unscored_operators_do_not_lower_the_charts_rate():
     assert "100 %" in page(b).text
 
 
-def test_the_page_is_written(tmp_path):
-    target = write_page(tmp_path / "page.html", *Builder().tables())
-    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+def test_the_page_of_run_folders_is_written(tmp_path):
+    b = Builder()
+    b.episode("aten/add", timed("aten/add", 2.0))
+    for name in ("one", "two"):
+        with Recorder.open(tmp_path / name, config={"name": name}) as recorder:
+            for step in b.steps:
+                recorder.step({**step.to_pylist()[0], "run_id": None})
+            for episode in b.episodes:
+                recorder.episode({**episode.to_pylist()[0], "run_id": None})
+    target = write_page(tmp_path / "page.html", [tmp_path / "one", tmp_path / "two"])
+    text = target.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert Page(text).count("article") == 2
