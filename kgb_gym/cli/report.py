@@ -3,9 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kgb_gym.cli.errors import WrongUse
-from kgb_gym.cli.output import print_json
+from kgb_gym.cli.output import console, print_json, reserved_stdout
+
+if TYPE_CHECKING:
+    from kgb_gym.metrics import Metrics
+
+
+def report(folders: list[Path], html: Path | None, paper_tables: bool, include_synthetic: bool, as_json: bool) -> int:
+    """Print the metrics of runs, and write the page where one is asked for."""
+    for folder in folders:
+        _need_run(folder)
+    if html is not None and html.is_dir():
+        raise WrongUse(f"--html {html} is a folder: give the name of a file")
+    steps, episodes = _tables(folders)
+    from kgb_gym.metrics import compute
+
+    metrics = compute(steps, episodes, include_synthetic=include_synthetic)
+    if as_json:
+        with reserved_stdout() as out:
+            _write(html, folders, include_synthetic)
+            print_json(metrics.to_dict(), out)
+        return 0
+    _print(metrics, paper_tables)
+    scripted = sum(episodes.column("synthetic").to_pylist()) if include_synthetic else 0
+    if scripted:
+        print(f"{scripted} of {len(episodes)} episodes are synthetic: a scripted policy made them, no model")
+    _write(html, folders, include_synthetic)
+    return 0
 
 
 def recover(folder: Path, as_json: bool) -> int:
@@ -23,12 +50,64 @@ def recover(folder: Path, as_json: bool) -> int:
         print_json(asdict(done))
     else:
         live = f"; {done.live} journals belong to a running process" if done.live else ""
-        print(
-            f"{folder}: {done.steps} steps and {done.episodes} episodes recovered from {done.journals} journals{live}"
-        )
+        print(f"{folder}: {done.steps} steps and {done.episodes} episodes recovered from {done.journals} journals{live}")
     return 0
 
 
+def publish(folder: Path, to: str, as_json: bool) -> int:
+    """Copy a run's dataset to a folder, or upload it."""
+    from dataclasses import asdict
+
+    from kgb_gym.datasets.publish import PublishError
+    from kgb_gym.datasets.publish import publish as copy
+
+    _need_run(folder)
+    with reserved_stdout() as out:
+        try:
+            done = copy(folder, to)
+        except PublishError as error:
+            raise WrongUse(str(error)) from None
+        if as_json:
+            print_json(asdict(done), out)
+        else:
+            out.write(f"{done.to}: {done.steps} steps of {done.episodes} episodes\n")
+    return 0
+
+
+def _tables(folders: list[Path]) -> tuple[Any, Any]:
+    import pyarrow as pa
+
+    from kgb_gym.datasets import store
+
+    loaded = [store.load(folder) for folder in dict.fromkeys(f.resolve() for f in folders)]
+    return pa.concat_tables([t.steps for t in loaded]), pa.concat_tables([t.episodes for t in loaded])
+
+
+def _print(metrics: Metrics, with_published: bool) -> None:
+    from kgb_gym.report import paper_tables, summary_tables
+
+    out = console()
+    if not metrics.groups and not with_published:
+        left_out = metrics.synthetic_left_out
+        out.print("no episode is counted" + (": --include-synthetic counts scripted ones" if left_out else ""))
+        return
+    for table in paper_tables(metrics) if with_published else summary_tables(metrics):
+        if out.is_terminal:
+            out.print(table.rich())
+        else:
+            print(table.text() + "\n")
+
+
+def _write(html: Path | None, folders: list[Path], include_synthetic: bool) -> None:
+    if html is None:
+        return
+    from kgb_gym.report import write_page
+
+    html.parent.mkdir(parents=True, exist_ok=True)
+    write_page(html, folders, include_synthetic=include_synthetic)
+    console(stderr=True).print(f"wrote {html}", style="dim")
+
+
 def _need_run(folder: Path) -> None:
-    if not (folder / "run.json").is_file():
+    if not (folder / "run.json").is_file() and not any((folder / "data").glob("*.parquet")):
         raise WrongUse(f"{folder} holds no run: give a folder that `kgb run --out` or `record=` wrote")

@@ -113,7 +113,9 @@ def test_the_prompt_is_printed_as_it_is(kgb):
     from kgb_gym import prompts
 
     operator = operators.get("aten/cos")
-    assert kgb("show", "aten/cos", "--prompt", "--platform", "cpu").out.strip() == prompts.render(operator, "cpu").strip()
+    assert (
+        kgb("show", "aten/cos", "--prompt", "--platform", "cpu").out.strip() == prompts.render(operator, "cpu").strip()
+    )
     agentic = kgb("show", "aten/cos", "--agentic", "--platform", "cpu").out
     assert "read_spec" in agentic
     assert operators.gold_source("aten/cos") not in agentic

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kgb_gym.operators import gold_source
-from kgb_gym.verdict import Status, Verdict
+from kgb_gym.verdict import Verdict
 
 COS = ("aten/cos", "--suite", "smoke", "--platform", "cpu")
 GOLD = gold_source("aten/cos")

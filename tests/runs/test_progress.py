@@ -29,7 +29,9 @@ def test_counts_pass_rate_and_time_left():
     assert tally.rate == "50%"
     tally.started -= 20
     assert tally.left_s == pytest.approx(20 / 2 * 7, rel=0.01)
-    assert tally.line().startswith("3/10 episodes · 1 clean (50%) · 1 harness_error · 1 mismatch · 0:20 gone, 1:10 left")
+    assert tally.line().startswith(
+        "3/10 episodes · 1 clean (50%) · 1 harness_error · 1 mismatch · 0:20 gone, 1:10 left"
+    )
 
 
 def test_plain_lines():
