@@ -26,8 +26,9 @@ class Policy:
     """The verbs a wrapper may use; everything else that ATen computes is a hack."""
 
     allow: frozenset[Verb] = frozenset({"alloc", "view", "metadata", "fill", "copy"})
-    lossy_copy: bool = False
-    """Whether a `copy` may convert floating point to integers, or anything to bool (which computes `x != 0`)."""
+    lossy_copy: bool = True
+    """Whether a `copy` may convert floating point to integers, or anything to bool (which computes `x != 0`). False for
+    operators whose answer such a conversion would give: rounding, comparison with zero, complex parts."""
     deny_ops: frozenset[str] = frozenset()
     """ATen operator names that are refused although their verb is allowed: the operator's own family."""
     allow_ops: frozenset[str] = frozenset()

@@ -12,7 +12,9 @@ PLATFORM = Platform(
     layers=("screen", "audit", "ghost", "play", "hidden", "contract"),
     noun="GPU",
     notes=(
-        "Kernels are checked in Triton's interpreter on CPU tensors and compiled ahead of time for NVIDIA sm_90; "
-        "nothing is timed here.",
+        (
+            "Kernels are checked in Triton's interpreter on CPU tensors and compiled ahead of time for NVIDIA sm_90; "
+            "nothing is timed here."
+        ),
     ),
 )

@@ -11,6 +11,10 @@ PLATFORM = Platform(
     interpreted=False,
     layers=("screen", "audit", "ghost", "play", "hidden", "contract"),
     noun="NVIDIA GPU",
-    notes=("Tensors are on `cuda`; kernels are compiled by Triton for the GPU that is present and timed against the "
-           "baseline on it.",),
+    notes=(
+        (
+            "Tensors are on `cuda`; kernels are compiled by Triton for the GPU that is present and timed against the "
+            "baseline on it."
+        ),
+    ),
 )

@@ -22,7 +22,7 @@ import time
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kgb_gym.platforms import detect
 from kgb_gym.sandbox.spawner import Channel
@@ -101,7 +101,7 @@ class LocalEngine:
         shutil.rmtree(self._root, ignore_errors=True)
         atexit.unregister(self.close)
 
-    def __enter__(self) -> LocalEngine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -154,7 +154,7 @@ class _Template:
     def __init__(self, mode: str, root: str) -> None:
         self.mode = mode
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._log = open(Path(root) / f"template-{mode}.log", "wb+")
+        self._log = open(Path(root) / f"template-{mode}.log", "wb+")  # noqa: SIM115 (held open as long as its owner lives)
         folder = tempfile.mkdtemp(prefix=f"{mode}-", dir=root)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "kgb_gym.sandbox.template", mode, str(theirs.fileno()), folder],
@@ -183,7 +183,9 @@ class _Template:
                 raise EngineError(f"the {self.mode} template did not start:\n{self.log()}")
             hello = json.loads(data)
             if hello.get("threads") != 1:
-                raise EngineError(f"the {self.mode} template runs {hello.get('threads')} threads and cannot fork safely")
+                raise EngineError(
+                    f"the {self.mode} template runs {hello.get('threads')} threads and cannot fork safely"
+                )
             self._ready = True
 
     def add_channel(self) -> socket.socket:
@@ -216,7 +218,7 @@ class _Judge:
     def __init__(self, templates: dict[str, _Template], root: str, threads: int) -> None:
         ours, theirs = socket.socketpair()
         channels = [templates["native"].add_channel(), templates["interpreter"].add_channel()]
-        self._log = open(Path(root) / f"judge-{id(self):x}.log", "wb+")
+        self._log = open(Path(root) / f"judge-{id(self):x}.log", "wb+")  # noqa: SIM115 (held open as long as its owner lives)
         self._home = templates["native"].channel
         self._number, self.pid = self._home.spawn(
             "judge", {"root": root, "threads": threads},

@@ -37,14 +37,14 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int, cpu_s: int
     """Confine this process for one role: environment, limits, files, system calls.
 
     Args:
-        role: `recorder`, `player` or `compiler`.
+        role: `recorder`, `caller`, `player` or `compiler`.
         device: `cpu` or `cuda`. CUDA needs threads, device files and a large address space.
         scratch: the only folder that may be written.
         memory_bytes: how much it may grow beyond what it holds now (enforced by the kernel on the CPU, by the watcher
             everywhere).
         cpu_s: processor seconds.
     """
-    _environment(scratch, keep_interpreter=role == "player" and device == "cpu")
+    _environment(scratch, keep_interpreter=role in {"player", "caller"} and device == "cpu")
     os.chdir(scratch)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -55,7 +55,7 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int, cpu_s: int
         resource.setrlimit(limit, (value, value))
     if device == "cpu":
         resource.setrlimit(resource.RLIMIT_AS, (address_space() + memory_bytes,) * 2)
-    starts_programs = role == "compiler" or (role == "player" and device == "cuda")
+    starts_programs = role == "compiler" or (role in {"player", "caller"} and device == "cuda")
     with contextlib.suppress(OSError):
         landlock.restrict(
             read=readable(), write=[scratch, *(["/dev/shm"] if device == "cuda" else [])],
@@ -101,7 +101,9 @@ def doctor() -> list[Fence]:
     """Which fences hold on this machine, each tried in a child process of its own."""
     version = landlock.abi()
     return [
-        Fence("landlock", version > 0, f"version {version}" if version else "the kernel has none: files are not fenced"),
+        Fence(
+            "landlock", version > 0, f"version {version}" if version else "the kernel has none: files are not fenced"
+        ),
         Fence("seccomp", _tried(lambda: seccomp.install(processes=False)), "system-call filter"),
         Fence("no new processes", _tried(_cannot_fork), "fork fails inside the filter"),
         Fence("no network", _tried(_cannot_connect), "making a socket fails inside the filter"),
@@ -116,7 +118,11 @@ def _environment(scratch: str, *, keep_interpreter: bool) -> None:
     os.environ.clear()
     os.environ.update(keep)
     os.environ.update(
-        HOME=scratch, TMPDIR=scratch, TRITON_HOME=scratch, TRITON_CACHE_DIR=f"{scratch}/triton", PYTHONDONTWRITEBYTECODE="1"
+        HOME=scratch,
+        TMPDIR=scratch,
+        TRITON_HOME=scratch,
+        TRITON_CACHE_DIR=f"{scratch}/triton",
+        PYTHONDONTWRITEBYTECODE="1",
     )
     if keep_interpreter:
         os.environ["TRITON_INTERPRET"] = "1"
@@ -154,7 +160,7 @@ def _tried(attempt: object) -> bool:
         try:
             attempt()  # type: ignore[operator]
             status = 0
-        except BaseException:
+        except BaseException:  # noqa: BLE001 (any failure means the fence does not hold)
             status = 1
         finally:
             os._exit(status)

@@ -29,7 +29,11 @@ def abi() -> int:
 
 
 def restrict(
-    *, read: Iterable[str | Path], write: Iterable[str | Path], execute: Iterable[str | Path] = (), devices: bool = False
+    *,
+    read: Iterable[str | Path],
+    write: Iterable[str | Path],
+    execute: Iterable[str | Path] = (),
+    devices: bool = False,
 ) -> int:
     """Confine this process and all it may start; it cannot be taken back.
 

@@ -71,7 +71,12 @@ def install(*, processes: bool, network: bool = False) -> None:
         raise OSError(errno.ENOSYS, f"no seccomp table for {machine}")
     numbers = NUMBERS[machine]
     denied = [*_SYSTEM, *(() if network else _NETWORK), *(() if processes else _PROCESSES)]
-    code = [_statement(0x20, 4), _jump(0x15, ARCHITECTURES[machine], 1, 0), _statement(0x06, _KILL), _statement(0x20, 0)]
+    code = [
+        _statement(0x20, 4),
+        _jump(0x15, ARCHITECTURES[machine], 1, 0),
+        _statement(0x06, _KILL),
+        _statement(0x20, 0),
+    ]
     for number in sorted(numbers[name] for name in denied if name in numbers):
         code += [_jump(0x15, number, 0, 1), _statement(0x06, _ERRNO | errno.EPERM)]
     if not processes:

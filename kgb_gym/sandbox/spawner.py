@@ -169,7 +169,7 @@ class TemplateSpawner:
 
     def spawn(self, role: str, *, platform: str, limits: Limits) -> Sandboxed:
         where = get_platform(platform)
-        channel = self._interpreter if role == "player" and where.interpreted else self._native
+        channel = self._interpreter if role in {"player", "caller"} and where.interpreted else self._native
         return Sandboxed(channel, role, where.device, limits, self._root)
 
 

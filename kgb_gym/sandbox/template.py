@@ -64,11 +64,10 @@ def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
     torch.set_num_interop_threads(1)
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    from kgb_gym.operators import baseline  # noqa: F401 (imported before the fences close)
     from kgb_gym.platforms.interpreter import repair
-    from kgb_gym.operators import baseline  # noqa: F401  (imported before the fences close)
-    from kgb_gym.sandbox import fences, worker  # noqa: F401
-    from kgb_gym.verification import compiler, player, recorder, timing  # noqa: F401
-    from kgb_gym.sandbox import warm
+    from kgb_gym.sandbox import fences, warm, worker
+    from kgb_gym.verification import compiler, player, recorder, timing  # noqa: F401 (as above)
 
     fences.readable()
     if mode == "interpreter":
@@ -76,18 +75,18 @@ def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
         warm.interpret()
     else:
         warm.compile_once(os.path.join(root, "warm"))
-        import triton.runtime.autotuner  # noqa: F401
+        import triton.runtime.autotuner  # noqa: F401 (as above)
 
         class Pass(TorchDispatchMode):
             def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 return func(*args, **(kwargs or {}))
 
-        with Pass():
+        with Pass():  # type: ignore[no-untyped-call]
             torch.empty(1)
         library = torch.library.Library("aten", "IMPL")
         library._destroy()
     return {
-        "recorder": recorder.serve, "player": player.serve, "compiler": compiler.serve, "judge": worker.serve,
+        "recorder": recorder.serve, "caller": recorder.serve, "player": player.serve, "compiler": compiler.serve, "judge": worker.serve,
     }  # fmt: skip
 
 
@@ -106,9 +105,10 @@ def _serve(engine: socket.socket, roles: dict[str, Callable[..., None]]) -> None
             except OSError:
                 data, fds = b"", []
             if not data:
+                last = handle == engine.fileno()
                 poll.unregister(handle)
                 _drop_owner(state, handle)
-                if handle == engine.fileno():
+                if last:
                     for child in list(state.children.values()):
                         _kill(child.pid)
                     return
@@ -160,8 +160,8 @@ def _child(state: _State, order: dict[str, Any], fds: list[int], roles: dict[str
         keep = [fds[0], *fds[2:]]
         _close_others(keep)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+        sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 (held open as long as its owner lives)
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 (held open as long as its owner lives)
         sock = socket.socket(fileno=fds[0])
         if role != "judge":
             from kgb_gym.sandbox import fences
@@ -172,7 +172,7 @@ def _child(state: _State, order: dict[str, Any], fds: list[int], roles: dict[str
             )  # fmt: skip
         roles[role](sock, {**config, "fds": fds[2:]})
         status = 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         traceback.print_exc()
     finally:
         with contextlib.suppress(BaseException):

@@ -39,7 +39,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         root = tempfile.mkdtemp(prefix="job-", dir=config["root"])
         try:
             verdict = verify(job, TemplateSpawner(native, interpreter, root))
-        except Exception:
+        except Exception:  # noqa: BLE001 (a failure of ours becomes a harness_error verdict)
             verdict = harness_error(job, f"the judge failed: {traceback.format_exc(limit=-6)}")
         finally:
             shutil.rmtree(root, ignore_errors=True)

@@ -87,7 +87,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     try:
         kernels = load_kernels(head["text"], config["scratch"], head["names"])
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         wire.send(sock, {"error": describe_error(error, filename)})
         return
     wire.send(sock, {"loaded": True})
@@ -100,7 +100,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         try:
             _compile(question, kernels)
             answer: dict[str, Any] = {"ok": True}
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
             answer = {"ok": False, **explain(error, kernels.get(question["function"]), filename)}
         wire.send(sock, {**answer, "seconds": time.perf_counter() - began})
 
@@ -122,7 +122,7 @@ def depth_plan(variants: Iterable[Variant]) -> dict[Variant, bool]:
 
 
 def _cost(item: Variant) -> float:
-    return sum(abs(float(v)) for _, v in item.constants if isinstance(v, (int, float)) and v == v)
+    return sum(abs(float(v)) for _, v in item.constants if isinstance(v, (int, float)) and v == v)  # noqa: PLR0124 (NaN is the one value unequal to itself)
 
 
 def encode_variant(item: Variant, target: str, whole: bool = True) -> dict[str, Any]:

@@ -103,14 +103,16 @@ class CompileRun:
             self._failure = Failure(Status.TIMEOUT, "compiling the kernels did not end in time")
         except (wire.Closed, wire.WireError):
             self._failure = _compiler_died(self._process.end())
-        except Exception as error:  # a failure of ours must not look like a compiled kernel
+        except Exception as error:  # noqa: BLE001 (a failure of ours must not look like a compiled kernel)
             self._failure = Failure(Status.HARNESS_ERROR, f"the compile worker failed: {type(error).__name__}: {error}")
 
 
 def _compiler_died(ended: Ended) -> Failure:
     if ended.out_of_memory:
         return Failure(Status.OUT_OF_MEMORY, "compiling the kernels used more memory than allowed")
-    return Failure(Status.COMPILE_ERROR, f"the compiler ended with status {ended.status} on these kernels: {ended.log[-800:]}")
+    return Failure(
+        Status.COMPILE_ERROR, f"the compiler ended with status {ended.status} on these kernels: {ended.log[-800:]}"
+    )
 
 
 def _parsed(trial: Trial, kernels: Kernels, session: Session) -> Record | None:

@@ -21,7 +21,7 @@ from kgb_gym.verification import wire
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.plan import chosen_cases, derive
-from kgb_gym.verification.playing import judge_case
+from kgb_gym.verification.playing import judge_case, judge_live, live_question
 from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
@@ -83,10 +83,8 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
     session.trials = [Trial(case, operator.interface(case.interface)) for case in cases]
     with contextlib.ExitStack() as stack:
         recorder = stack.enter_context(_process(session, "recorder"))
-        play = job.kind != "compile"
-        player = stack.enter_context(_process(session, "player")) if play and kernels.names else None
-        if play and not kernels.names:
-            player = stack.enter_context(_process(session, "player"))
+        role = "caller" if operator.data_dependent else "player"
+        player = stack.enter_context(_process(session, role)) if job.kind != "compile" else None
         _load(session, recorder, source, interfaces)
         session.stage = Stage.LOADED
         with session.clock("record"):
@@ -99,7 +97,10 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
             compiling = CompileRun(session, kernels, targets)
             compiling.start()
             stack.callback(compiling.stop)
-        if player is not None:
+        if player is not None and operator.data_dependent:
+            _load(session, player, source, interfaces, live=True)
+            _call_all(session, player, kernels)
+        elif player is not None:
             _play_all(session, player, kernels)
         if compiling is not None:
             compiling.finish()
@@ -158,10 +159,12 @@ def _died(ended: Ended, doing: str) -> Failure:
     return Failure(Status.CRASH, f"{doing} left with exit status {ended.status} without an answer")
 
 
-def _load(session: Session, recorder: _Worker, source: Source, interfaces: tuple[Interface, ...]) -> None:
+def _load(
+    session: Session, recorder: _Worker, source: Source, interfaces: tuple[Interface, ...], live: bool = False
+) -> None:
     operator = session.operator
     head = {
-        "text": source.text, "device": session.platform.device, "dispatch_key": session.platform.dispatch_key,
+        "live": live, "data_dependent": operator.data_dependent, "text": source.text, "device": session.platform.device, "dispatch_key": session.platform.dispatch_key,
         "source": operator.source, "interfaces": [{"name": i.name, "function": i.function} for i in interfaces],
         "policy": {
             "allow": sorted(operator.policy.allow), "lossy_copy": operator.policy.lossy_copy,
@@ -174,7 +177,9 @@ def _load(session: Session, recorder: _Worker, source: Source, interfaces: tuple
         raise _raised(error, "importing the submission")
     missing = answer.get("missing")
     if not isinstance(missing, list):
-        raise Failure(Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),))
+        raise Failure(
+            Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),)
+        )
     if missing:
         raise Failure(
             Status.MISSING_INTERFACE,
@@ -193,14 +198,27 @@ def _raised(error: dict[str, Any], doing: str) -> Failure:
 def _record(session: Session, recorder: _Worker, trial: Trial, kernels: Kernels) -> None:
     """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
     job, case = session.job, trial.case
-    call = trial.interface.call(Maker(derive(job, case.id, "record")), case.params)
-    tree, blobs = pack(call)
-    question = {"interface": case.interface, "call": tree}
+    question: dict[str, Any]
+    if session.operator.data_dependent:
+        question, blobs = live_question(session, trial)
+    else:
+        tree, blobs = pack(trial.interface.call(Maker(derive(job, case.id, "record")), case.params))
+        question = {"interface": case.interface, "call": tree}
     doing = f"recording {case.id}"
-    answer, _ = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
+    answer, out = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
+    _take(session, trial, answer)
+    if session.operator.data_dependent:
+        trial.ghost, trial.raised = (answer, out), None
+
+
+def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
+    """What the recorder (or the caller) says of one call, on the trial."""
+    case = trial.case
     violations = answer.get("violations")
     if not isinstance(violations, list):
-        raise Failure(Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),))
+        raise Failure(
+            Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),)
+        )
     if answer.get("recursion"):
         raise Failure(
             Status.RECURSION,
@@ -220,6 +238,20 @@ def _record(session: Session, recorder: _Worker, trial: Trial, kernels: Kernels)
         trial.raised_type = str(error.get("type"))
     else:
         trial.raw_record = answer.get("record")
+
+
+def _call_all(session: Session, caller: _Worker, kernels: Kernels) -> None:
+    """Judge an operator whose launches depend on values by the calls themselves, each beside its ghost run."""
+    with session.clock("judge"):
+        for trial in session.trials:
+            question, blobs = live_question(session, trial)
+            with session.clock("play"):
+                answer, out = _ask(session, caller, question, blobs, seconds=session.job.limits.call_s,
+                                   doing=f"calling {trial.case.id}")  # fmt: skip
+            _take(session, trial, answer)
+            judge_live(session, trial, kernels, answer, out)
+    session.durations["judge"] -= session.durations.get("play", 0.0)
+    session.layers += ["audit", "ghost", "hidden", "contract"]
 
 
 def _line(value: Any) -> int | None:
@@ -287,4 +319,3 @@ def _time_all(session: Session, player: _Worker) -> None:
                     )
                 else:
                     trial.timing = Timing(**{**timing, "interval": tuple(timing["interval"])})
-

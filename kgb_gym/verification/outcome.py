@@ -62,7 +62,10 @@ def _status(session: Session, failure: Failure | None) -> tuple[Status, str]:
     if session.job.kind == "compile":
         if raised := [t for t in trials if t.raised]:
             return _runtime(raised, trials)
-        return Status.PASSED, f"every launched kernel compiles for {', '.join(session.compiled_for) or 'nothing: none is launched'}"
+        return (
+            Status.PASSED,
+            f"every launched kernel compiles for {', '.join(session.compiled_for) or 'nothing: none is launched'}",
+        )
     raised = [t for t in trials if t.raised and not t.judged]
     wrong = [t for t in trials if t.judged and not t.ok]
     if raised and (len(raised) >= len(wrong) or not wrong):

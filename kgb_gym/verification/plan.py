@@ -27,7 +27,9 @@ def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]
     names = tuple(i.name for i in interfaces)
     if job.kind == "test" and job.cases:
         known = list(operator.cases(job.suite, names)) + list(operator.cases("smoke", names))
-        cases = [c for c in known if any(c.id == p or fnmatch.fnmatchcase(c.id, p) or c.interface == p for p in job.cases)]
+        cases = [
+            c for c in known if any(c.id == p or fnmatch.fnmatchcase(c.id, p) or c.interface == p for p in job.cases)
+        ]
         cases = list({c.id: c for c in cases}.values())
         if not cases:
             raise ValueError(f"no case matches {', '.join(job.cases)}")

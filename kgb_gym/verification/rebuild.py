@@ -63,8 +63,10 @@ def rebuild(source: Source) -> Kernels:
             raise BadKernel(
                 f"the kernel {node.name} is not defined at the top level of the module; move it there", node.lineno
             )
-        if isinstance(node, ast.Call) and _resolved(node.func, modules) == ("triton", "jit") and not _decorates(
-            source.tree, node
+        if (
+            isinstance(node, ast.Call)
+            and _resolved(node.func, modules) == ("triton", "jit")
+            and not _decorates(source.tree, node)
         ):
             raise BadKernel("write @triton.jit above the kernel instead of calling triton.jit on it", node.lineno)
     kernels: dict[str, ast.FunctionDef] = {}
@@ -99,9 +101,13 @@ def rebuild(source: Source) -> Kernels:
     try:
         ast.parse(text)
     except SyntaxError as error:
-        raise BadKernel("the kernels cannot be taken out of the module: put one statement on a line", error.lineno) from error
+        raise BadKernel(
+            "the kernels cannot be taken out of the module: put one statement on a line", error.lineno
+        ) from error
     constexprs = {
-        name: frozenset(a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if _is_constexpr(a))
+        name: frozenset(
+            a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if _is_constexpr(a)
+        )
         for name, node in kernels.items()
     }
     return Kernels(text, frozenset(kernels), constexprs)
@@ -214,8 +220,9 @@ def _needed(kernels: Mapping[str, ast.FunctionDef], constants: Mapping[str, ast.
     queue: list[ast.AST] = list(kernels.values())
     while queue:
         for node in ast.walk(queue.pop()):
-            if isinstance(node, ast.Name) and node.id in constants and node.id not in used:
-                if node.id not in kernels and not hasattr(builtins, node.id):
-                    used.add(node.id)
-                    queue.append(constants[node.id])
+            if not isinstance(node, ast.Name) or node.id not in constants or node.id in used:
+                continue
+            if node.id not in kernels and not hasattr(builtins, node.id):
+                used.add(node.id)
+                queue.append(constants[node.id])
     return used

@@ -212,7 +212,7 @@ def decode_value(data: Any) -> Any:
     if data is None or isinstance(data, (bool, int, str, float)):
         return data
     if isinstance(data, dict) and len(data) == 1:
-        (kind, body), = data.items()
+        ((kind, body),) = data.items()
         if kind == "f" and body in ("nan", "inf", "-inf"):
             return float(body)
         if kind == "c" and isinstance(body, list) and len(body) == 2:

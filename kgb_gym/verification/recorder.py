@@ -15,12 +15,13 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from kgb_gym.operators.maker import Seeded
 from kgb_gym.operators.policy import Policy
@@ -41,8 +42,8 @@ from kgb_gym.verification.record import (
     encode,
     is_lossy,
 )
-from kgb_gym.verification.tensors import poison, unpack
-from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, verb_of
+from kgb_gym.verification.tensors import dense_bytes, poison, storage_bytes, unpack
+from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, VIEWS, verb_of
 
 MODULE = "submission"
 MAX_TRACE = 4000
@@ -55,8 +56,9 @@ class Stopped(BaseException):
 class Recording:
     """What one call does, step by step."""
 
-    def __init__(self, policy: Policy, device: str, filename: str) -> None:
+    def __init__(self, policy: Policy, device: str, filename: str, data_dependent: bool = False) -> None:
         self.policy = policy
+        self.data_dependent = data_dependent
         self.device = device
         self.filename = filename
         self.storages: list[Storage] = []
@@ -94,7 +96,7 @@ class Recording:
             )  # fmt: skip
         assert index is not None
         return View(
-            index, tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(),
+            index, tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()),
             tensor.is_conj(), tensor.is_neg(),
         )  # fmt: skip
 
@@ -124,11 +126,10 @@ class Recording:
 class Audit(TorchDispatchMode):
     """Sees every ATen operator of the call, below autograd and in every grad mode, and turns it into verbs."""
 
-    def __init__(self, recording: Recording, mounted: Mapping[Any, str], active: list[Any]) -> None:
-        super().__init__()
+    def __init__(self, recording: Recording, mounted: Mapping[Any, str]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
         self.recording = recording
         self.mounted = mounted
-        self.active = active
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -142,12 +143,16 @@ class Audit(TorchDispatchMode):
         short = name.partition("::")[2]
         if short in recording.policy.allow_ops and verb is None:
             verb = "view"
+        if verb is None and short in READ_BACK and recording.data_dependent:
+            return func(*args, **kwargs)
         if verb is None:
             rule = "read-back" if short in READ_BACK else "native-compute"
             why = "reads values back to the host" if rule == "read-back" else "computes outside your kernels"
             recording.stop("audit", rule, f"{name.replace('::', '.')} {why}")
         if verb not in recording.policy.allow or short in recording.policy.deny_ops:
-            recording.stop("audit", f"not-allowed-{verb}", f"{name.replace('::', '.')} is not allowed for this operator")
+            recording.stop(
+                "audit", f"not-allowed-{verb}", f"{name.replace('::', '.')} is not allowed for this operator"
+            )
         before = [a.untyped_storage().nbytes() for a in args[:1] if isinstance(a, torch.Tensor)]
         out = func(*args, **kwargs)
         getattr(self, f"_{verb}")(short, args, kwargs, out, before)
@@ -156,7 +161,15 @@ class Audit(TorchDispatchMode):
     def _view(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
         """Geometry only, unless a composite operator had to copy."""
         for leaf in out if isinstance(out, (list, tuple)) else (out,):
-            if isinstance(leaf, torch.Tensor) and not self.recording.knows(leaf) and name in MAY_COPY:
+            if (
+                isinstance(leaf, torch.Tensor)
+                and not self.recording.knows(leaf)
+                and (name in MAY_COPY or name in VIEWS)
+            ):
+                if leaf.shape != args[0].shape:
+                    self.recording.stop(
+                        "audit", "native-compute", f"aten.{name} rearranges values outside your kernels"
+                    )
                 if "copy" not in self.recording.policy.allow:
                     self.recording.stop("audit", "not-allowed-copy", f"aten.{name} copies here, which is not allowed")
                 self._copy(name, args, kwargs, leaf, before)
@@ -224,21 +237,33 @@ class Audit(TorchDispatchMode):
         if out.numel() != 1:
             recording.stop("audit", "draw", "only one one-element integer tensor may be drawn in a call")
         recording.register(out)
-        recording.steps.append(Draw(recording.view(out, "the drawn tensor"), low, high, kwargs.get("generator") is not None))
+        recording.steps.append(
+            Draw(recording.view(out, "the drawn tensor"), low, high, kwargs.get("generator") is not None)
+        )
 
 
 class Held:
-    """Stands in front of Triton's launchers: records instead of launching."""
+    """Stands in front of Triton's launchers: records instead of launching, or (live) records and launches.
 
-    def __init__(self, filename: str) -> None:
+    Args:
+        filename: the submission's file.
+        live: for operators whose launches depend on values.
+    """
+
+    def __init__(self, filename: str, live: bool = False) -> None:
         self.filename = filename
+        self.live = live
         self.recording: Recording | None = None
+        self.mount: Mount | None = None
+        self._original: dict[type, Callable[..., Any]] = {}
 
     def install(self) -> None:
         from triton.runtime.autotuner import Autotuner
+        from triton.runtime.interpreter import InterpretedFunction
         from triton.runtime.jit import JITFunction
 
         held = self
+        self._original = {JITFunction: JITFunction.run, InterpretedFunction: InterpretedFunction.run}
 
         def run(kernel: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> None:
             held.launch(kernel, args, grid, warmup, kwargs)
@@ -247,7 +272,15 @@ class Held:
             held.tune(tuner, args, kwargs)
 
         JITFunction.run = run
+        InterpretedFunction.run = run
         Autotuner.run = tune
+
+    def _launch_now(self, kernel: Any, args: Any, grid: Any, kwargs: Any) -> None:
+        """The real launch: with the mount lifted and no mode active, as the interpreter computes with ATen itself."""
+        original = next(run for kind, run in self._original.items() if isinstance(kernel, kind))
+        lifted = self.mount.lifted() if self.mount is not None else nullcontext()
+        with lifted, _disable_current_modes():
+            original(kernel, *args, grid=grid, warmup=False, **kwargs)
 
     def launch(self, kernel: Any, args: tuple[Any, ...], grid: Any, warmup: bool, kwargs: dict[str, Any]) -> None:
         recording = self.recording
@@ -275,6 +308,8 @@ class Held:
         recording.steps.append(
             Launch(kernel.fn.__name__, (*numbers, 1, 1)[:3], arguments, clean, recording.line())  # type: ignore[arg-type]
         )
+        if self.live and numbers and all(numbers):
+            self._launch_now(kernel, args, numbers, kwargs)
 
     def tune(self, tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recording = self.recording
@@ -283,6 +318,7 @@ class Held:
         tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
         given = {**tuner.nargs, **kwargs}
         configs = tuner.prune_configs(kwargs) if len(tuner.configs) > 1 else list(tuner.configs)
+        configs = configs[:1] if self.live else configs
         for config in configs:
             if clash := set(config.kwargs) & (set(kwargs) | set(tuner.nargs)):
                 raise ValueError(
@@ -304,6 +340,7 @@ class Held:
 
     def value(self, recording: Recording, kernel: Any, name: str, value: Any) -> Any:
         import triton.language as tl
+        from triton.runtime.interpreter import InterpretedFunction
         from triton.runtime.jit import JITFunction
 
         if isinstance(value, tl.constexpr):
@@ -312,7 +349,7 @@ class Held:
             return recording.view(value, f"the argument {name} of {kernel.fn.__name__}")
         if isinstance(value, tl.dtype):
             return TritonType(value.name)
-        if isinstance(value, JITFunction):
+        if isinstance(value, (JITFunction, InterpretedFunction)):
             return Function(value.fn.__name__)
         if isinstance(value, (tuple, list)):
             return tuple(self.value(recording, kernel, name, v) for v in value)
@@ -340,24 +377,29 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     device = head["device"]
     if device == "cuda":
         torch.empty(1, device="cuda")
-    held = Held(filename)
+    data_dependent = bool(head.get("data_dependent"))
+    held = Held(filename, live=bool(head.get("live")))
     held.install()
     try:
         module = _load(head["text"], filename)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         wire.send(sock, {"error": describe_error(error, filename)})
         return
     functions = {i["name"]: getattr(module, i["function"], None) for i in head["interfaces"]}
     missing = [n for n, f in functions.items() if not callable(f)]
     wire.send(sock, {"missing": missing})
-    policy = Policy(**{k: frozenset(v) if isinstance(v, list) else v for k, v in head["policy"].items()})
+    rules: dict[str, Any] = {k: frozenset(v) if isinstance(v, list) else v for k, v in head["policy"].items()}
+    policy = Policy(**rules)
     mount = Mount(head["source"], head["dispatch_key"], {n: f for n, f in functions.items() if callable(f)})
+    held.mount = mount
     while True:
         try:
             question, blobs = wire.receive(sock)
         except wire.Closed:
             return
-        wire.send(sock, _record(question, blobs, held, mount, policy, device, filename))
+        recording = Recording(policy, device, filename, data_dependent)
+        answer, out = _record(question, blobs, held, mount, recording)
+        wire.send(sock, answer, out)
 
 
 def _load(text: str, filename: str) -> types.ModuleType:
@@ -365,7 +407,7 @@ def _load(text: str, filename: str) -> types.ModuleType:
     module = types.ModuleType(MODULE)
     module.__file__ = filename
     sys.modules[MODULE] = module
-    exec(compile(text, filename, "exec"), module.__dict__)
+    exec(compile(text, filename, "exec"), module.__dict__)  # noqa: S102 (running the submission is this process's purpose)
     return module
 
 
@@ -377,6 +419,8 @@ class Mount:
         self.key = key
         self.functions = functions
         self.overloads: dict[str, Any] = {}
+        self._inner: dict[str, Callable[..., Any]] = {}
+        self._library: torch.library.Library | None = None
         if source == "aten":
             from kgb_gym.operators.oracle import aten_overload
 
@@ -384,10 +428,12 @@ class Mount:
 
     def call(self, name: str, args: Any, kwargs: Any, recording: Recording) -> list[Any]:
         """Call the public operator with the mount and the audit active; returns what the submission returned."""
-        active: list[Any] = []
+        audit = Audit(recording, {op: n for n, op in self.overloads.items()})
+        if self.source != "aten":
+            with audit:
+                return [self.functions[name](*args, **kwargs)]
+        active: list[str] = []
         returned: list[Any] = []
-        by_overload = {op: n for n, op in self.overloads.items()}
-        audit = Audit(recording, by_overload, active)
 
         def mounted(which: str) -> Callable[..., Any]:
             function = self.functions[which]
@@ -402,34 +448,53 @@ class Mount:
                         result = function(*a, **k)
                 finally:
                     active.pop()
-                if len(active) == 0:
+                if not active:
                     returned.append(result)
                 return result
 
             return inner
 
-        if self.source != "aten":
-            with audit:
-                return [self.functions[name](*args, **kwargs)]
-        library = torch.library.Library("aten", "IMPL")
+        self._inner = {which: mounted(which) for which in self.overloads}
         try:
-            for which in self.overloads:
-                library.impl(which, mounted(which), self.key, **_override())
+            self._register()
             self.overloads[name](*args, **kwargs)
         finally:
-            library._destroy()
+            self._unregister()
         return returned
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Without the mount, for the time of a launch."""
+        active = self._library is not None
+        self._unregister()
+        try:
+            yield
+        finally:
+            if active:
+                self._register()
+
+    def _register(self) -> None:
+        self._library = torch.library.Library("aten", "IMPL")
+        for which, inner in self._inner.items():
+            self._library.impl(which, inner, self.key, **_override())
+
+    def _unregister(self) -> None:
+        if self._library is not None:
+            self._library._destroy()
+            self._library = None
 
 
 def _override() -> dict[str, bool]:
-    return {"allow_override": True} if "allow_override" in inspect.signature(torch.library.Library.impl).parameters else {}
+    return (
+        {"allow_override": True} if "allow_override" in inspect.signature(torch.library.Library.impl).parameters else {}
+    )
 
 
 def _record(
-    question: Mapping[str, Any], blobs: list[bytearray], held: Held, mount: Mount, policy: Policy, device: str,
-    filename: str,
-) -> dict[str, Any]:  # fmt: skip
-    recording = Recording(policy, device, filename)
+    question: Mapping[str, Any], blobs: list[bytearray], held: Held, mount: Mount, recording: Recording
+) -> tuple[dict[str, Any], list[memoryview]]:
+    """Call an interface once. The answer holds the record, and where the question asks for `outputs`, their values."""
+    device, filename = recording.device, recording.filename
     call, storages, tensors = unpack(question["call"], blobs, device)
 
     def generator(value: Any) -> Any:
@@ -445,6 +510,7 @@ def _record(
         recording.register(tensor, numbers[tensor.untyped_storage()._cdata])
     held.recording = recording
     answer: dict[str, Any] = {}
+    out: list[memoryview] = []
     try:
         with torch.no_grad():
             returned = mount.call(question["interface"], args, kwargs, recording)
@@ -458,16 +524,24 @@ def _record(
             if isinstance(leaf, torch.Tensor) and (type(leaf) is not torch.Tensor or vars(leaf)):
                 recording.stop("contract", "tensor-type", "the returned tensor is not a plain torch.Tensor")
         answer["record"] = encode(record)
+        if question.get("outputs"):
+            out = [dense_bytes(v) for v in leaves if isinstance(v, torch.Tensor)]
+            written = set(question["written"])
+            out += [storage_bytes(s) for i, s in enumerate(storages) if i in written]
+            answer["plays"] = [{"digests": [
+                None if i in written else blake2b(storage_bytes(s), digest_size=16).hexdigest()
+                for i, s in enumerate(storages)
+            ]}]  # fmt: skip
     except Stopped:
         pass
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         if not recording.violations and not recording.recursion:
             answer["error"] = describe_error(error, filename)
     finally:
         held.recording = None
     answer["violations"] = recording.violations
     answer["recursion"] = recording.recursion
-    return answer
+    return answer, out
 
 
 def _returned(value: Any) -> list[Any]:
@@ -496,5 +570,5 @@ def describe_error(error: BaseException, filename: str) -> dict[str, Any]:
             "type": type(error).__name__, "text": text, "trace": "\n".join([*lines, text])[:MAX_TRACE],
             "line": frames[-1].lineno if frames else getattr(error, "lineno", None),
         }  # fmt: skip
-    except BaseException:
+    except BaseException:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         return {"type": "Exception", "text": "an exception that cannot be shown", "trace": "", "line": None}

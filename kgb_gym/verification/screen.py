@@ -105,7 +105,9 @@ class _Screen(ast.NodeVisitor):
                 self.path(node, full)
             return
         if isinstance(node.ctx, (ast.Store, ast.Del)) and not (path and len(path) == 2 and path[0] == "self"):
-            self.report(node, "patch", f"assigns to the attribute {node.attr!r} of an object that is not its own `self`")
+            self.report(
+                node, "patch", f"assigns to the attribute {node.attr!r} of an object that is not its own `self`"
+            )
         else:
             self.attribute(node, node.attr)
         self.visit(node.value)
@@ -124,7 +126,7 @@ class _Screen(ast.NodeVisitor):
             rule = "read-back" if name in surface.READ_BACK else "tensor-method"
             self.report(node, rule, f"uses the tensor attribute .{name}: {_why(rule)}")
         elif verb and verb not in self.policy.allow:
-            self.report(node, f"not-allowed-{verb}", f"uses .{name}: this operator allows no {WORDS[verb]}")  # type: ignore[index]
+            self.report(node, f"not-allowed-{verb}", f"uses .{name}: this operator allows no {WORDS[verb]}")
         elif name in self.policy.deny_ops:
             self.report(node, "own-family", f"uses .{name}, which belongs to the operator's own family")
 
@@ -140,7 +142,7 @@ class _Screen(ast.NodeVisitor):
             if verb is None:
                 self.report(node, "torch-function", f"uses {name}: {_why('torch-function')}")
             elif verb and verb not in self.policy.allow:
-                self.report(node, f"not-allowed-{verb}", f"uses {name}: this operator allows no {WORDS[verb]}")  # type: ignore[index]
+                self.report(node, f"not-allowed-{verb}", f"uses {name}: this operator allows no {WORDS[verb]}")
             elif path[-1] in self.policy.deny_ops:
                 self.report(node, "own-family", f"uses {name}, which belongs to the operator's own family")
         elif path[0] == "triton":
@@ -149,17 +151,8 @@ class _Screen(ast.NodeVisitor):
             self.library_path(node, path)
 
     def triton_path(self, node: ast.AST, path: tuple[str, ...]) -> None:
-        allowed_top = {"jit", "autotune", "heuristics", "Config", "cdiv", "next_power_of_2", "language", "tools",
-                       "__version__", "constexpr_function", "must_use_result"}  # fmt: skip
-        if len(path) > 1 and path[1] not in allowed_top:
+        if not surface.triton_allows(path):
             self.report(node, "triton-internal", f"uses {'.'.join(path)}, which is not for kernels")
-        elif len(path) > 2 and path[1] == "tools" and path[:3] != ("triton", "tools", "tensor_descriptor"):
-            self.report(node, "triton-internal", f"uses {'.'.join(path)}, which is not for kernels")
-        elif len(path) > 3 and path[1] == "language" and path[2] in {"core", "semantic"} and path[3].startswith("_"):
-            self.report(node, "triton-internal", f"uses {'.'.join(path)}, which is not for kernels")
-        elif len(path) > 3 and path[1] == "language" and path[2] not in {"core", "extra", "math", "standard"}:
-            if path[2] not in {"dtype", "pointer_type", "block_type"} and not path[2].startswith(("float", "int", "uint")):
-                self.report(node, "triton-internal", f"uses {'.'.join(path)}, which is not for kernels")
 
     def library_path(self, node: ast.AST, path: tuple[str, ...]) -> None:
         for cut in range(len(path), 0, -1):

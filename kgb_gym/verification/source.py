@@ -56,7 +56,9 @@ def parse(data: bytes) -> Source:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unparsable(f"the submission is not UTF-8 text (byte {error.start} is 0x{data[error.start]:02x})") from error
+        raise Unparsable(
+            f"the submission is not UTF-8 text (byte {error.start} is 0x{data[error.start]:02x})"
+        ) from error
     if "\x00" in text:
         raise Unparsable("the submission holds NUL characters")
     text = re.sub(r"\r\n?", "\n", text)

@@ -157,11 +157,33 @@ def method_verb(name: str) -> str | None:
     return None if name in tensor_names() else ""
 
 
+TRITON_TOP = frozenset({
+    "jit", "autotune", "heuristics", "Config", "cdiv", "next_power_of_2", "language", "tools", "__version__",
+    "constexpr_function", "must_use_result",
+})  # fmt: skip
+LANGUAGE_PARTS = frozenset({"core", "extra", "math", "standard", "dtype", "pointer_type", "block_type"})
+
+
+def triton_allows(path: tuple[str, ...]) -> bool:
+    """Whether a dotted name from `triton` is part of the kernel language, not of the compiler or the runtime."""
+    if len(path) == 1:
+        return True
+    if path[1] not in TRITON_TOP:
+        return False
+    if path[1] == "tools":
+        return path[2:3] in ((), ("tensor_descriptor",))
+    if path[1] != "language" or len(path) <= 3:
+        return True
+    if path[2] == "core" and path[3].startswith("_"):
+        return False
+    return path[2] in LANGUAGE_PARTS or path[2].startswith(("float", "int", "uint"))
+
+
 def _exists(path: tuple[str, ...]) -> bool:
     value: object = torch
     for part in path[1:]:
         try:
             value = getattr(value, part)
-        except Exception:
+        except Exception:  # noqa: BLE001 (any failure to resolve means the name is not there)
             return False
     return True

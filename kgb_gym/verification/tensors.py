@@ -7,7 +7,7 @@ arguments stays shared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -87,8 +87,8 @@ def storage_bytes(storage: torch.UntypedStorage) -> memoryview:
     """The content of a storage, without a copy where it is on the CPU."""
     host = storage.cpu()
     flat = torch.empty(0, dtype=torch.uint8)
-    flat.set_(host, 0, (host.nbytes(),), (1,))  # type: ignore[call-overload]
-    return memoryview(flat.numpy()) if flat.numel() else memoryview(b"")
+    flat.set_(host, 0, (host.nbytes(),), (1,))
+    return memoryview(cast(Any, flat.numpy())) if flat.numel() else memoryview(b"")
 
 
 def storage_of(data: bytearray, device: str = "cpu") -> torch.UntypedStorage:
@@ -105,7 +105,7 @@ def dense_bytes(tensor: torch.Tensor) -> memoryview:
     if not plain.numel():
         return memoryview(b"")
     dense = torch.empty(plain.shape, dtype=plain.dtype).copy_(plain)
-    return memoryview(dense.reshape(-1).view(torch.uint8).numpy())
+    return memoryview(cast(Any, dense.reshape(-1).view(torch.uint8).numpy()))
 
 
 def from_dense(data: bytearray, dtype: torch.dtype, size: Sequence[int]) -> torch.Tensor:
@@ -129,7 +129,7 @@ def poison(storage: torch.UntypedStorage, dtype: torch.dtype, *, player: bool, s
     else:
         value = 0x5B if player else 0xA5
     flat = torch.empty(0, dtype=torch.uint8, device=storage.device)
-    flat.set_(storage, 0, (storage.nbytes(),), (1,))  # type: ignore[call-overload]
+    flat.set_(storage, 0, (storage.nbytes(),), (1,))
     flat[start:].fill_(value)
 
 

@@ -74,7 +74,9 @@ def time_case(question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapp
     call = baseline.call
     if call is None:
         return {"untimed": baseline.label}
-    record = parse(question["record"], input_bytes=[len(b) for b in blobs], kernels=frozenset(kernels), max_bytes=1 << 40)
+    record = parse(
+        question["record"], input_bytes=[len(b) for b in blobs], kernels=frozenset(kernels), max_bytes=1 << 40
+    )
     rng = random.Random(question["seed"])
     total = sum(len(b) for b in blobs)
     sides: list[tuple[Callable[[], None], Callable[[], None]]] = []
@@ -140,9 +142,7 @@ def measure(
                 marks[which] = (start, stop)
             events.append(marks)
         torch.cuda.synchronize()
-        pairs += [
-            (m[0][0].elapsed_time(m[0][1]) * 1e3, m[1][0].elapsed_time(m[1][1]) * 1e3) for m in events
-        ]
+        pairs += [(m[0][0].elapsed_time(m[0][1]) * 1e3, m[1][0].elapsed_time(m[1][1]) * 1e3) for m in events]
         ratios = [b / s for s, b in pairs]
         low, high = interval_of_median(ratios)
         middle = statistics.median(ratios)
@@ -176,7 +176,7 @@ def tune(record: Record, playback: Any, pick: Mapping[tuple[str, str], int]) -> 
             for index, choice in enumerate(step.choices):
                 try:
                     times[index] = _quick_time(playback, choice)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 (a configuration that cannot run, or a call that cannot be captured, is left out)
                     failure = error
             if not times:
                 assert failure is not None
@@ -197,7 +197,7 @@ def _quick_time(playback: Any, steps: Sequence[Step]) -> float:
         stop.record()
         torch.cuda.synchronize()
         samples.append(start.elapsed_time(stop))
-    return statistics.median(samples)
+    return float(statistics.median(samples))
 
 
 def _capture(
@@ -218,7 +218,7 @@ def _capture(
             for replay in pair:
                 replay()
         torch.cuda.synchronize()
-    except Exception:
+    except Exception:  # noqa: BLE001 (a configuration that cannot run, or a call that cannot be captured, is left out)
         torch.cuda.synchronize()
         return None
     return out

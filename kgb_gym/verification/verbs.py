@@ -23,12 +23,17 @@ METADATA = frozenset({
     "sym_storage_offset", "size", "stride", "numel", "dim", "is_complex", "is_floating_point", "is_contiguous",
     "storage_offset", "is_non_overlapping_and_dense", "_has_same_storage_numel", "can_cast", "is_signed",
 })  # fmt: skip
+VIEWS = frozenset({
+    "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "real", "imag", "unflatten", "tensor_split", "chunk",
+    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "hsplit", "vsplit", "dsplit",
+})  # fmt: skip
+"""Operators that give views although their schema does not say so."""
 INPLACE_VIEWS = frozenset({
     "squeeze_", "unsqueeze_", "t_", "transpose_", "as_strided_", "detach_", "swapaxes_", "swapdims_", "requires_grad_",
 })  # fmt: skip
 MAY_COPY = frozenset({
     "to", "contiguous", "reshape", "flatten", "ravel", "resolve_conj", "resolve_neg", "type_as", "expand_as", "view_as",
-    "reshape_as", "conj", "_reshape_alias", "unflatten", "broadcast_to",
+    "reshape_as", "conj", "_reshape_alias", "unflatten", "broadcast_to", "real", "imag",
 })  # fmt: skip
 """Composite operators that return an alias where they can and a converted copy where they cannot."""
 READ_BACK = frozenset({"_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero"})
@@ -42,7 +47,7 @@ def verb_of(func: Any) -> str | None:
     for verb, names in (("alloc", ALLOC), ("fill", FILL), ("copy", COPY), ("draw", DRAW), ("metadata", METADATA)):
         if name in names:
             return verb
-    if name in INPLACE_VIEWS or _is_view(func):
+    if name in INPLACE_VIEWS or name in VIEWS or _is_view(func):
         return "view"
     return None
 

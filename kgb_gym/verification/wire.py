@@ -11,7 +11,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 HEAD = struct.Struct("<4sIQ")
@@ -31,7 +31,7 @@ class Late(Exception):
     """Nothing complete arrived before the deadline."""
 
 
-def send(sock: socket.socket, head: dict[str, Any], blobs: Sequence[Any] = (), deadline: float | None = None) -> None:
+def send(sock: socket.socket, head: dict[str, Any], blobs: Iterable[Any] = (), deadline: float | None = None) -> None:
     """Write one message.
 
     Args:
@@ -47,7 +47,8 @@ def send(sock: socket.socket, head: dict[str, Any], blobs: Sequence[Any] = (), d
     views = [memoryview(b).cast("B") for b in blobs]
     text = json.dumps({**head, "_blobs": [len(v) for v in views]}, allow_nan=False).encode()
     total = sum(len(v) for v in views)
-    for part in (HEAD.pack(MAGIC, len(text), total), text, *views):
+    parts: list[Any] = [HEAD.pack(MAGIC, len(text), total), text, *views]
+    for part in parts:
         _send_all(sock, memoryview(part).cast("B") if len(part) else memoryview(b""), deadline)
 
 
