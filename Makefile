@@ -27,11 +27,14 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 	@echo "installed: $(BIN)/kgb"
 
+# The run's exit code is the demo's; the report is shown in any case.
 demo: install
 	rm -rf $(DEMO_DIR)
-	$(BIN)/kgb run --method scripted --operators '$(DEMO_OPERATORS)' --out $(DEMO_DIR) || test $$? -eq 1
-	$(BIN)/kgb report $(DEMO_DIR) --include-synthetic --html $(DEMO_DIR)/report.html
-	$(BIN)/python examples/load_dataset.py $(DEMO_DIR)
+	@code=0; set -x; \
+	$(BIN)/kgb run --method scripted --operators '$(DEMO_OPERATORS)' --out $(DEMO_DIR) || code=$$?; \
+	$(BIN)/kgb report $(DEMO_DIR) --include-synthetic --html $(DEMO_DIR)/report.html && \
+	$(BIN)/python examples/load_dataset.py $(DEMO_DIR) && \
+	{ set +x; } 2>/dev/null && exit $$code
 
 test: check
 	$(BIN)/python -m pytest

@@ -10,6 +10,7 @@ from kgb_gym.cli.output import console, print_json, reserved_stdout
 
 if TYPE_CHECKING:
     from kgb_gym.metrics import Metrics
+    from kgb_gym.report import Table
 
 
 def report(folders: list[Path], html: Path | None, paper_tables: bool, include_synthetic: bool, as_json: bool) -> int:
@@ -50,7 +51,9 @@ def recover(folder: Path, as_json: bool) -> int:
         print_json(asdict(done))
     else:
         live = f"; {done.live} journals belong to a running process" if done.live else ""
-        print(f"{folder}: {done.steps} steps and {done.episodes} episodes recovered from {done.journals} journals{live}")
+        print(
+            f"{folder}: {done.steps} steps and {done.episodes} episodes recovered from {done.journals} journals{live}"
+        )
     return 0
 
 
@@ -91,11 +94,26 @@ def _print(metrics: Metrics, with_published: bool) -> None:
         left_out = metrics.synthetic_left_out
         out.print("no episode is counted" + (": --include-synthetic counts scripted ones" if left_out else ""))
         return
-    for table in paper_tables(metrics) if with_published else summary_tables(metrics):
+    for table in paper_tables(metrics) if with_published else _telling(summary_tables(metrics)):
         if out.is_terminal:
             out.print(table.rich())
         else:
             print(table.text() + "\n")
+
+
+def _telling(tables: tuple[Table, ...]) -> list[Table]:
+    """The tables without columns that hold no value at all, such as speeds where nothing was timed."""
+    from dataclasses import replace
+
+    from kgb_gym.report.tables import DASH
+
+    found = []
+    for table in tables:
+        kept = [i for i in range(len(table.columns) - 1) if any(row.cells[i] != DASH for row in table.rows)]
+        rows = tuple(replace(row, cells=tuple(row.cells[i] for i in kept)) for row in table.rows)
+        if kept:
+            found.append(replace(table, columns=(table.columns[0], *(table.columns[i + 1] for i in kept)), rows=rows))
+    return found
 
 
 def _write(html: Path | None, folders: list[Path], include_synthetic: bool) -> None:
