@@ -96,6 +96,9 @@ class Close:
     """Factor on the accumulation term; 8 covers blocked summation of random terms with a wide margin."""
     unit: torch.dtype | None = None
     """The arithmetic asked for, if it is not fp32 for 16- and 32-bit outputs (and fp64 for 64-bit ones)."""
+    own: float = 0.0
+    """Roundings to the output's own type that an honest kernel may make on the way, as multiples of u_out·S: of `alpha`
+    and of a product, where a kernel computes in the operands' 16-bit type."""
     intermediate: float = 0.0
     """Additional roundings to the output's own type that the definition itself makes, as multiples of u_out·|ref|."""
 
@@ -119,9 +122,8 @@ class Close:
         scale = self.scale(arguments) if self.scale else magnitude
         scale = torch.as_tensor(scale, dtype=torch.float64).abs()
         bound = self.slack * unit * (math.log2(terms) + 4) * scale
-        bound = (
-            bound + (1.01 + self.intermediate) * unit_out * magnitude + torch.finfo(real).smallest_normal * unit_out * 2
-        )
+        bound = bound + self.own * unit_out * scale + (1.01 + self.intermediate) * unit_out * magnitude
+        bound = bound + torch.finfo(real).smallest_normal * unit_out * 2
         exact_error = (value - precise).abs()
         equal = value == reference
         # Where the exact answer overflows the output type, or may by rounding, the type's infinity is right as well.

@@ -9,7 +9,7 @@ OPERATOR = Operator(
     source="aten",
     name="add",
     interfaces=additive.functional("add"),
-    compare=Close(scale=sum_of_magnitudes),
+    compare=Close(scale=sum_of_magnitudes, own=2.0),
     description="Adds `alpha` times the second operand to the first, element by element, with broadcasting.",
     notes=additive.NOTES,
     left_out=tuple(

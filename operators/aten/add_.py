@@ -9,7 +9,7 @@ OPERATOR = Operator(
     source="aten",
     name="add_",
     interfaces=additive.in_place("add_"),
-    compare=Close(scale=sum_of_magnitudes),
+    compare=Close(scale=sum_of_magnitudes, own=2.0),
     description="Adds `alpha` times the second operand to `self`, in place, and returns `self` itself.",
     notes=(*additive.NOTES, *additive.IN_PLACE_NOTES),
     left_out=(("add_.t", "TorchScript builtin: not in the dispatcher"),),

@@ -61,23 +61,15 @@ def tensor_tensor(
         shape: sizes of `self`.
         dtype: its type.
         alpha: passed if given.
-        number: which operand is the Python number `scalar`: `self`, `other` or neither.
+        number: `other`: the second operand is the Python number `scalar`.
         scalar: that number.
-        share: `self`: `other` is the same tensor; `transposed`: it is `self.t()`; `shifted`: both are slices of one
-            buffer, one element apart.
+        share: `self`: `other` is the same tensor.
         more: see `operands`.
     """
     first, second = operands(make, shape=shape, dtype=dtype, **more)
     if share == "self":
         second = first
-    elif share == "transposed":
-        second = first.t()
-    elif share == "shifted":
-        whole = values(make, (math.prod(shape) + 1,), dtype)
-        first, second = whole[1:], whole[:-1]
     keywords = {} if alpha is None else {"alpha": alpha}
-    if number == "self":
-        return make.call(scalar, second, **keywords)
     if number == "other":
         return make.call(first, scalar, **keywords)
     return make.call(first, second, **keywords)
@@ -118,8 +110,6 @@ def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
     new["shape"] = jitter_shape(rng, shape, max(2048, math.prod(shape) // 4))
     if other is not None:
         new["other"], new["shape"] = _follow(rng, shape, other, new["shape"])
-    if params.get("share") in ("transposed", "shifted"):
-        new.pop("share")
     for name in ("layout", "other_layout"):
         if params.get(name) != "expanded" and not (name == "other_layout" and "scalar" in params):
             new[name] = rng.choice(LAYOUTS)

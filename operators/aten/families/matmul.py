@@ -39,14 +39,12 @@ def product(
         a_layout: layout of `self`.
         b_layout: layout of `mat2`, unless it is column-major.
         kind: see `common.values`.
-        wrong: `inner`: the inner sizes differ; `dtype`: `mat2` is of another type; `rank`: `mat2` is a vector.
+        wrong: `rank`: `mat2` is a vector.
     """
     a = values(make, (M, K), dtype, kind, a_layout)
     if wrong == "rank":
         return make.call(a, values(make, (K,), dtype))
-    inner = K + 1 if wrong == "inner" else K
-    other = torch.float64 if wrong == "dtype" else dtype
-    return make.call(a, values(make, (inner, N), other, kind, "transposed" if b_column_major else b_layout))
+    return make.call(a, values(make, (K, N), dtype, kind, "transposed" if b_column_major else b_layout))
 
 
 def product_out(make: Maker, *, out: str = "same", out_dtype: torch.dtype | None = None, **params: Any) -> Call:

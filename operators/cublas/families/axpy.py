@@ -140,7 +140,7 @@ def _grids(name: str, dtype: torch.dtype) -> dict[str, tuple[Grid, ...]]:
     edges = grids.points(
         {**base, "n": 0},
         {**base, "n": -1},
-        {**base, "n": 6, "alpha": 0.0, "values": "nan"},
+        {**base, "n": 6, "alpha": 0.0},
         {**base, "n": 2},
         {**base, "n": 6, "incx": 0},
     )

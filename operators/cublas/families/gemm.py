@@ -321,8 +321,8 @@ def _edges(scalars: Axis) -> list[dict[str, Any]]:
         {**plain, "m,n,k": (4, 0, 4), "alpha,beta": scalars[0]},
         {**plain, "m,n,k": (9, 6, 0), "alpha,beta": scalars[2]},
         {**plain, "m,n,k": (9, 6, 0), "alpha,beta": (1.0, 0.0)},
-        {**plain, **sizes, "alpha,beta": (0.0, 0.5), "values": "nan"},
-        {**plain, **sizes, "alpha,beta": (0.0, 0.0), "values": "nan"},
+        {**plain, **sizes, "alpha,beta": (0.0, 0.5)},
+        {**plain, **sizes, "alpha,beta": (0.0, 0.0)},
         {**plain, **sizes, "alpha,beta": (-0.5, 1.0), "output": "nan"},
     ]
 
