@@ -6,6 +6,7 @@ makes one call for recording and another for playing from seeds that no submissi
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ dimension; `sliced`: rows of a wider buffer; `offset`: three elements into its s
 (of size > 1) has stride 0."""
 
 
+TILE = 1 << 14
+"""Elements of the block that a tiled maker repeats."""
+
+
 @dataclass(frozen=True)
 class Seeded:
     """Stands in a call for a `torch.Generator` seeded with `seed` on the device of the call."""
@@ -32,10 +37,12 @@ class Maker:
 
     Args:
         seed: the only source of randomness.
+        tiled: repeat one block of values through large tensors: cheap, for recording, where only shapes matter.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, tiled: bool = False) -> None:
         self._generator = torch.Generator().manual_seed(seed & (2**63 - 1))
+        self._tiled = tiled
         self.rng = random.Random(seed)
 
     @staticmethod
@@ -48,12 +55,22 @@ class Maker:
         return Seeded(self.rng.getrandbits(31))
 
     def normal(
-        self, shape: Sequence[int], dtype: torch.dtype, *, mean: float = 0.0, std: float = 1.0, layout: str = "contiguous"
+        self,
+        shape: Sequence[int],
+        dtype: torch.dtype,
+        *,
+        mean: float = 0.0,
+        std: float = 1.0,
+        layout: str = "contiguous",
     ) -> torch.Tensor:
         """Normally distributed values; complex dtypes get independent real and imaginary parts."""
         if dtype.is_complex:
             parts = [self.normal(shape, torch.float64, mean=mean, std=std) for _ in range(2)]
             return lay(torch.complex(*parts).to(dtype), layout)
+        size = math.prod(shape)
+        if self._tiled and size > TILE and dtype.is_floating_point:
+            block = torch.randn(TILE, generator=self._generator, dtype=torch.float32).mul_(std).add_(mean).to(dtype)
+            return lay(block.repeat(size // TILE + 1)[:size].view(tuple(shape)), layout)
         values = torch.randn(tuple(shape), generator=self._generator, dtype=torch.float32)
         if dtype is torch.float64:
             values = values.double() + torch.randn(tuple(shape), generator=self._generator, dtype=torch.float64) * 1e-8
@@ -89,7 +106,9 @@ class Maker:
         """A random permutation of 0..n-1, int64."""
         return torch.randperm(n, generator=self._generator)
 
-    def full(self, shape: Sequence[int], value: float, dtype: torch.dtype, *, layout: str = "contiguous") -> torch.Tensor:
+    def full(
+        self, shape: Sequence[int], value: float, dtype: torch.dtype, *, layout: str = "contiguous"
+    ) -> torch.Tensor:
         """One value everywhere."""
         return lay(torch.full(tuple(shape), value, dtype=dtype), layout)
 

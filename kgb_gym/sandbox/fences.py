@@ -59,7 +59,7 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int, cpu_s: int
     with contextlib.suppress(OSError):
         landlock.restrict(
             read=readable(), write=[scratch, *(["/dev/shm"] if device == "cuda" else [])],
-            execute=executable() if starts_programs else (), devices=device == "cuda",
+            execute=executable(device) if starts_programs else (), devices=device == "cuda",
         )  # fmt: skip
     with contextlib.suppress(OSError):
         seccomp.install(processes=starts_programs)
@@ -77,7 +77,7 @@ def readable() -> list[str]:
     project = Path(__file__).resolve().parent.parent
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
     packages |= {p for p in sys.path if p and Path(p).name in {"site-packages", "dist-packages"}}
-    found = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/proc", "/sys/devices/system/cpu"]
+    found = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/proc", "/sys"]
     for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), f"{sys.base_prefix}/lib"}:
         if path:
             found += [str(e) for e in Path(path).glob("*") if e.name not in {"site-packages", "dist-packages"}
@@ -85,15 +85,19 @@ def readable() -> list[str]:
     for folder in sorted(packages | _extra_paths()):
         if folder and Path(folder).is_dir():
             found += [str(e) for e in Path(folder).iterdir() if not _ours(e, project)]
+    found.append(str(sysconfig.get_path("include")))
     return [f for f in found if os.path.exists(f)]
 
 
-def executable() -> list[str]:
-    """Programs that a compiler may start: Triton's assemblers, their loader, and a C compiler where Triton needs one."""
+def executable(device: str) -> list[str]:
+    """Programs that a compiler may start: Triton's assemblers and the loader; where launchers are built for a GPU
+    (`cuda`), a C compiler too."""
     import triton
 
     found = [str(p) for p in Path(triton.__file__).parent.glob("backends/*/bin")]
-    found += ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib", "/lib64", "/usr/lib", "/usr/bin"]
+    found += [str(p) for p in Path("/lib64").glob("ld-linux*")] + [str(p) for p in Path("/lib").glob("ld-linux*")]
+    if device == "cuda":
+        found += ["/lib", "/lib64", "/bin", "/sbin", "/usr/lib", "/usr/bin", "/usr/sbin", "/usr/libexec"]
     return [f for f in found if os.path.exists(f)]
 
 
@@ -135,7 +139,7 @@ def _environment(scratch: str, *, keep_interpreter: bool) -> None:
 
 _KEEP = (
     "PATH", "LD_LIBRARY_PATH", "LANG", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS", "TRITON_DEFAULT_FP_FUSION", "CC", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
+    "OPENBLAS_NUM_THREADS", "TRITON_DEFAULT_FP_FUSION", "CC", "TRITON_LIBCUDA_PATH", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
 )  # fmt: skip
 
 

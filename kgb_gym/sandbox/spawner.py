@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -11,7 +12,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kgb_gym.platforms import get as get_platform
@@ -171,6 +172,22 @@ class TemplateSpawner:
         where = get_platform(platform)
         channel = self._interpreter if role in {"player", "caller"} and where.interpreted else self._native
         return Sandboxed(channel, role, where.device, limits, self._root)
+
+    def lease(self, platform: str, *, exclusive: bool) -> contextlib.AbstractContextManager[None]:
+        """The device among the judges of this engine: a lock on a file that the kernel frees when its holder dies."""
+        if not get_platform(platform).timed:
+            return contextlib.nullcontext()
+        return _locked(os.path.join(os.path.dirname(self._root), "device.lock"), exclusive)
+
+
+@contextlib.contextmanager
+def _locked(path: str, exclusive: bool) -> Iterator[None]:
+    with open(path, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _resident(pid: int) -> int:

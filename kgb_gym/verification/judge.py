@@ -21,7 +21,7 @@ from kgb_gym.verification import wire
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.plan import chosen_cases, derive
-from kgb_gym.verification.playing import judge_case, judge_live, live_question
+from kgb_gym.verification.playing import judge_case, judge_live, live_question, play_call
 from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
@@ -202,7 +202,7 @@ def _record(session: Session, recorder: _Worker, trial: Trial, kernels: Kernels)
     if session.operator.data_dependent:
         question, blobs = live_question(session, trial)
     else:
-        tree, blobs = pack(trial.interface.call(Maker(derive(job, case.id, "record")), case.params))
+        tree, blobs = pack(trial.interface.call(Maker(derive(job, case.id, "record"), tiled=True), case.params))
         question = {"interface": case.interface, "call": tree}
     doing = f"recording {case.id}"
     answer, out = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
@@ -266,7 +266,7 @@ def _play_all(session: Session, player: _Worker, kernels: Kernels) -> None:
         raise Failure(Status.COMPILE_ERROR, f"the kernels cannot be loaded on their own:\n{error.get('trace')}")
 
     def ask(question: dict[str, Any], blobs: Any, doing: str, max_blobs: int) -> Any:
-        with session.clock("play"):
+        with session.clock("play"), session.spawner.lease(session.job.platform, exclusive=False):
             return _ask(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
                         max_blobs=max_blobs)  # fmt: skip
 
@@ -289,18 +289,22 @@ def _time_all(session: Session, player: _Worker) -> None:
         return
     session.baseline = resolve(session.operator, trials[0].interface, session.platform.name).label
     limit = session.job.limits.performance_s
-    deadline = time.monotonic() + limit
-    with session.clock("time"):
+    with contextlib.ExitStack() as stack:
+        with session.clock("lease"):
+            stack.enter_context(session.spawner.lease(session.platform.name, exclusive=True))
+        stack.enter_context(session.clock("time"))
+        deadline = time.monotonic() + limit
         for number, trial in enumerate(trials):
             left = deadline - time.monotonic()
             if left <= 0:
                 session.notes.append(f"timing stopped after {number} of {len(trials)} cases: {limit:g} s were spent")
                 break
+            tree, blobs = pack(play_call(session, trial))
             for calibrate in (True, False) if number == 0 else (False,):
-                question = {**trial.timing_question, "do": "time", "calibrate": calibrate,
+                question = {**trial.timing_question, "call": tree, "do": "time", "calibrate": calibrate,
                             "budget_s": min(2.0, left / (len(trials) - number) / 2)}  # fmt: skip
                 try:
-                    answer, _ = player.process.ask(question, trial.blobs, deadline=deadline)
+                    answer, _ = player.process.ask(question, blobs, deadline=deadline)
                 except (wire.Late, wire.Closed, wire.WireError) as error:
                     session.notes.append(f"timing {trial.case.id} failed: {type(error).__name__}")
                     return

@@ -71,7 +71,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     """
     call = play_call(session, trial)
     want = expected(session.operator, trial.interface, call)
-    tree, views = pack(call)
+    _, views = pack(call)
     if want.raises:
         trial.judged = True
         trial.strict = trial.paper = trial.raised is not None
@@ -115,9 +115,8 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     if ghost and trial.ok and session.operator.kernel_required and not trivial(subject):
         raise _hack("ghost", "right-without-kernels", "the answer is right although no kernel has been launched", trial)
     if session.platform.timed and trial.case.timed:
-        trial.blobs = subject.blobs
         trial.timing_question = {
-            **question, "call": tree, "operator": session.operator.id, "interface": trial.interface.name,
+            **question, "operator": session.operator.id, "interface": trial.interface.name,
             "seed": derive(session.job, trial.case.id, "time"),
         }  # fmt: skip
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Protocol
 
@@ -138,4 +139,8 @@ class Spawner(Protocol):
         Raises:
             OSError: the template cannot fork.
         """
+        ...
+
+    def lease(self, platform: str, *, exclusive: bool) -> AbstractContextManager[None]:
+        """The device, shared for correctness work or alone for timing; waits until it can be had."""
         ...

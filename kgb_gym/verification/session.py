@@ -62,7 +62,6 @@ class Trial:
     compile_error: str = ""
     timing: Timing | None = None
     timing_question: dict[str, Any] = field(default_factory=dict)
-    blobs: list[bytes] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
