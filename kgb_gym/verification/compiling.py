@@ -13,7 +13,7 @@ from kgb_gym.verification.playing import picks
 from kgb_gym.verification.protocols import Ended, Process
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import BadRecord, Launch, Record, parse
-from kgb_gym.verification.session import Failure, Session, Trial
+from kgb_gym.verification.session import Failure, Session, Trial, spawn_ready
 from kgb_gym.verification.tensors import pack
 
 
@@ -45,9 +45,7 @@ class CompileRun:
         if not self._wanted:
             return
         with self._session.clock("fork"):
-            self._process = self._session.spawner.spawn(
-                "compiler", platform=self._session.job.platform, limits=self._session.job.limits
-            )
+            self._process = spawn_ready(self._session, "compiler")
         self._thread.start()
 
     def finish(self) -> None:

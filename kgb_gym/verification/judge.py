@@ -25,7 +25,7 @@ from kgb_gym.verification.playing import judge_case, judge_live, live_question, 
 from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
-from kgb_gym.verification.session import Failure, Session, Trial
+from kgb_gym.verification.session import Failure, Session, Trial, spawn_ready
 from kgb_gym.verification.source import Source, Unparsable, defined_names, parse
 from kgb_gym.verification.tensors import pack
 
@@ -121,7 +121,7 @@ class _Worker:
 @contextlib.contextmanager
 def _process(session: Session, role: str) -> Iterator[_Worker]:
     with session.clock("fork"):
-        worker = _Worker(session.spawner.spawn(role, platform=session.job.platform, limits=session.job.limits), role)
+        worker = _Worker(spawn_ready(session, role), role)
     try:
         yield worker
     finally:

@@ -154,11 +154,9 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    head, _ = wire.receive(sock)
+    head = wire.greet(sock, config)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     device = head["device"]
-    if device == "cuda":
-        torch.empty(1, device="cuda")
     try:
         kernels = load_kernels(head["text"], config["scratch"], head["names"])
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)

@@ -371,12 +371,10 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    head, _ = wire.receive(sock)
+    head = wire.greet(sock, config)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     Path(filename).write_text(head["text"], encoding="utf-8")
     device = head["device"]
-    if device == "cuda":
-        torch.empty(1, device="cuda")
     data_dependent = bool(head.get("data_dependent"))
     held = Held(filename, live=bool(head.get("live")))
     held.install()

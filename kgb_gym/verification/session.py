@@ -11,7 +11,11 @@ from typing import Any
 from kgb_gym.operators import Case, Interface, Operator
 from kgb_gym.platforms import Platform
 from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing
-from kgb_gym.verification.protocols import Job, Spawner
+from kgb_gym.verification import wire
+from kgb_gym.verification.protocols import Job, Process, Spawner
+
+READY_S = 60.0
+"""Wall seconds for a worker to get its device ready."""
 
 
 class Failure(Exception):
@@ -77,6 +81,27 @@ class Trial:
             skipped=not self.judged and self.raised is None, difference=self.difference, error=error,
             launches=self.launches, timing=self.timing,
         )  # fmt: skip
+
+
+class NotReady(RuntimeError):
+    """A worker failed before it saw anything of the submission: a failure of ours."""
+
+
+def spawn_ready(session: Session, role: str) -> Process:
+    """Start a worker and wait until its device is ready.
+
+    Raises:
+        NotReady: it is not; the message holds what it printed.
+    """
+    process = session.spawner.spawn(role, platform=session.job.platform, limits=session.job.limits)
+    try:
+        process.ask({"hello": role}, deadline=time.monotonic() + READY_S)
+    except (wire.Closed, wire.Late, wire.WireError) as error:
+        ended = process.end()
+        raise NotReady(
+            f"a {role} did not get ready ({type(error).__name__}, status {ended.status}):\n{ended.log[-2000:]}"
+        ) from error
+    return process
 
 
 @dataclass
