@@ -166,6 +166,12 @@ def _child(state: _State, order: dict[str, Any], fds: list[int], roles: dict[str
         if role != "judge":
             from kgb_gym.sandbox import fences
 
+            if config["device"] == "cuda" and role != "compiler":
+                # The driver's start needs sockets and writes to /proc: open the device before the fences close.
+                import torch
+
+                torch.empty(1, device="cuda")
+                torch.cuda.synchronize()
             fences.enter(
                 role, device=config["device"], scratch=config["scratch"], memory_bytes=config["memory_bytes"],
                 cpu_s=config["cpu_s"],

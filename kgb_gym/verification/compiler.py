@@ -83,7 +83,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     """
     warnings.simplefilter("ignore")
     os.environ["TRITON_CACHE_DIR"] = str(Path(config["scratch"]) / "triton")
-    head = wire.greet(sock, {**config, "device": "cpu"})
+    head = wire.greet(sock)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     try:
         kernels = load_kernels(head["text"], config["scratch"], head["names"])

@@ -154,7 +154,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    head = wire.greet(sock, config)
+    head = wire.greet(sock)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     device = head["device"]
     try:

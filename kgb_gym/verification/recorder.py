@@ -371,7 +371,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    head = wire.greet(sock, config)
+    head = wire.greet(sock)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     Path(filename).write_text(head["text"], encoding="utf-8")
     device = head["device"]

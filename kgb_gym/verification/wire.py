@@ -11,7 +11,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 HEAD = struct.Struct("<4sIQ")
@@ -75,15 +75,11 @@ def receive(
     return head, [_receive_exactly(sock, s, deadline) for s in sizes]
 
 
-def greet(sock: socket.socket, config: Mapping[str, Any]) -> dict[str, Any]:
-    """A worker's first exchange: get the device ready, say so, and return the first question.
+def greet(sock: socket.socket) -> dict[str, Any]:
+    """A worker's first exchange: say that it is ready, and return the first question.
 
     Whatever fails up to here is the harness's failure: nothing of the submission has been seen.
     """
-    if config["device"] == "cuda":
-        import torch
-
-        torch.empty(1, device="cuda")
     receive(sock)
     send(sock, {"ready": True})
     return receive(sock)[0]
