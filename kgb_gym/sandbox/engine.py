@@ -51,7 +51,7 @@ class LocalEngine:
         cores = os.cpu_count() or 1
         self.workers = max(1, workers if workers is not None else cores // 2)
         name = detect().name if platform == "auto" else platform
-        self._threads = 1 if name == "cpu" else max(1, cores // (self.workers * 2))
+        self._threads = 1 if name == "cpu" else max(1, cores // self.workers)
         self._jobs: queue.SimpleQueue[tuple[Job, Future[Verdict]] | None] = queue.SimpleQueue()
         self._closed = False
         self._lock = threading.Lock()

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import site
 import sys
@@ -98,6 +99,8 @@ def executable(device: str) -> list[str]:
     found += [str(p) for p in Path("/lib64").glob("ld-linux*")] + [str(p) for p in Path("/lib").glob("ld-linux*")]
     if device == "cuda":
         found += ["/lib", "/lib64", "/bin", "/sbin", "/usr/lib", "/usr/bin", "/usr/sbin", "/usr/libexec"]
+        compilers = (shutil.which(os.environ.get("CC") or name) for name in ("gcc", "clang", "cc"))
+        found += [str(Path(c).resolve().parent.parent) for c in compilers if c]
     return [f for f in found if os.path.exists(f)]
 
 
