@@ -140,7 +140,7 @@ class _Memory(threading.Thread):
 
 def _flushes(repeats: int = 200) -> float:
     """How many small writes a second the disk puts down one after the other."""
-    with tempfile.TemporaryFile() as file:
+    with tempfile.NamedTemporaryFile() as file:
 
         def write() -> None:
             os.write(file.fileno(), bytes(8192))
