@@ -133,6 +133,7 @@ class Run:
         self.config, self.folder, self.workers = config, folder, workers
         self._engine, self._progress = engine, progress
         self._stop = Stop()
+        self._abandoned = False
         self._lock = threading.Lock()
         self._outcomes: dict[tuple[str, int], Outcome] = {}
         get_policy(config.method, **config.settings)
@@ -164,6 +165,9 @@ class Run:
                     self._stop,
                     self._progress.stopping,
                 )
+            except KeyboardInterrupt:
+                self._abandoned = True
+                raise
             finally:
                 self._progress.close()
             return Summary(
@@ -197,6 +201,8 @@ class Run:
             except OSError:
                 raise
             except Exception:  # noqa: BLE001  # a bad episode is data, no reason to end the run
+                if self._abandoned:
+                    return
                 self._log_error(episode)
                 # The episode in progress is left to the recorder, which marks it as interrupted.
                 env = self._environment(recorder)

@@ -6,13 +6,14 @@ Not covered: ending an episode in the midst of a turn. Stopping lets the turns t
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
 from kgb_gym.runs.plan import Episode
 
-POLL_S = 0.2
-"""How often the waiting thread looks up, so that signals are handled."""
+POLL_S = 0.05
+"""How often the waiting thread looks up."""
 
 Worker = Callable[[Callable[[], Episode | None]], None]
 """Called once a thread with a function that gives the next episode, or None when there is no more to do."""
@@ -80,22 +81,22 @@ def carry_out(
             failures.append(error)
             stop.ask()
 
+    def wait() -> None:
+        # Not `Thread.join`: interrupted, Python 3.11 takes the thread for ended although it still runs.
+        while any(thread.is_alive() for thread in threads):
+            time.sleep(POLL_S)
+
     threads = [threading.Thread(target=body, name=f"kgb-run-{i}", daemon=True) for i in range(workers)]
     interrupted = False
     try:
         for thread in threads:
             thread.start()
-        _wait(threads)
+        wait()
     except KeyboardInterrupt:
         interrupted = True
         stop.ask()
         on_stop()
-        _wait(threads)
+        wait()
     if failures:
         raise failures[0]
     return interrupted
-
-
-def _wait(threads: list[threading.Thread]) -> None:
-    while alive := [t for t in threads if t.is_alive()]:
-        alive[0].join(POLL_S)
