@@ -10,7 +10,7 @@ order of summation. NaN and infinities are values: their positions count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +19,8 @@ import torch
 from kgb_gym.verdict import Difference
 
 RTOL = {torch.float16: 1e-3, torch.bfloat16: 0.016, torch.float32: 1e-5, torch.float64: 1e-5}
+BLOCK = 1 << 17
+"""Elements compared at a time."""
 UNIT = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 REAL_OF = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
@@ -69,6 +71,10 @@ class Comparison(Protocol):
         """
         ...
 
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        """Whether `got` passes the strict gate; stops at the first sign that it does not."""
+        ...
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -77,6 +83,9 @@ class Exact:
     @property
     def exact(self) -> bool:
         return True
+
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        return bool(same_bits_or_nan(got, target.reference).all())
 
     def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
         bad = ~same_bits_or_nan(got, target.reference)
@@ -109,41 +118,131 @@ class Close:
     def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
         if target.precise is None:
             return Exact().check(target, got, arguments)
-        real = REAL_OF.get(got.dtype, got.dtype)
-        wide = torch.complex128 if got.dtype.is_complex else torch.float64
-        value, reference, precise = got.to(wide), target.reference.to(wide), target.precise.to(wide)
+        return self._walk(target, got, arguments, widen, brief=False)
+
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        if target.precise is None:
+            return Exact().right(target, got, arguments)
+        return self._walk(target, got, arguments, widen, brief=True).strict
+
+    def _walk(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float, *, brief: bool) -> Check:
+        """Compare block by block, which keeps temporaries in cache; a block that is plainly right costs little."""
+        assert target.precise is not None
+        gate = self._gate(got.dtype, arguments, widen)
+        scale = torch.as_tensor(self.scale(arguments) if self.scale else math.nan, dtype=torch.float64)
+        own_scale = self.scale is not None
+        flat_scale = scale.broadcast_to(got.shape).reshape(-1) if own_scale and scale.numel() > 1 else scale
+        parts = [got.reshape(-1), target.reference.reshape(-1), target.precise.reshape(-1)]
+        kept = None
+        if target.touched is not None:
+            kept = (~target.touched & ~same_bits_or_nan(got, target.reference)).reshape(-1)
+        strict, paper, worst, count = True, True, (-1.0, 0), 0
+        for start in range(0, got.numel(), BLOCK):
+            value, reference, precise = (p[start : start + BLOCK] for p in parts)
+            local = flat_scale[start : start + BLOCK] if flat_scale.dim() else flat_scale if own_scale else None
+            here = kept[start : start + BLOCK] if kept is not None else None
+            if gate.plainly_right(value, reference, precise, local) and (here is None or not bool(here.any())):
+                continue
+            strict_bad, paper_bad, error = gate.masks(value, reference, precise, local)
+            if here is not None:
+                strict_bad, paper_bad = strict_bad | here, paper_bad | here
+            strict, paper = strict and not bool(strict_bad.any()), paper and not bool(paper_bad.any())
+            if brief and not strict:
+                return Check(False, False)
+            bad = strict_bad | paper_bad
+            count += int(bad.sum())
+            error = torch.where(bad, torch.nan_to_num(error, nan=math.inf, posinf=math.inf), -1.0)
+            top = int(error.argmax())
+            worst = max(worst, (float(error[top]), -(start + top)))
+        difference = _difference(target, got, worst[0], -worst[1], count) if count else None
+        return Check(strict, paper, difference)
+
+    def _gate(self, dtype: torch.dtype, arguments: Arguments, widen: float) -> _Gate:
+        real = REAL_OF.get(dtype, dtype)
         terms = max(1, self.depth(arguments) if self.depth else 1)
-        rtol = max(RTOL.get(real, 0.0), 0.0)
-        error = (value - reference).abs()
-        paper_bad = ~((error <= widen * (1e-4 * terms + rtol * reference.abs())) | (value == reference))
-        unit_out = UNIT[real]
         unit = UNIT[self.unit or (torch.float64 if real is torch.float64 else torch.float32)]
+        return _Gate(
+            real=real,
+            absolute=widen * 1e-4 * terms,
+            relative=widen * RTOL.get(real, 0.0),
+            by_scale=widen * (self.slack * unit * (math.log2(terms) + 4) + self.own * UNIT[real]),
+            by_value=widen * (1.01 + self.intermediate) * UNIT[real],
+            floor=widen * torch.finfo(real).smallest_normal * UNIT[real] * 2,
+        )
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """Both gates with their numbers filled in, for blocks of flat tensors."""
+
+    real: torch.dtype
+    absolute: float
+    relative: float
+    by_scale: float
+    by_value: float
+    floor: float
+
+    def plainly_right(
+        self, value: torch.Tensor, reference: torch.Tensor, precise: torch.Tensor, scale: torch.Tensor | None
+    ) -> bool:
+        """Whether everything is finite and inside both gates."""
+        wide = torch.complex128 if value.is_complex() else torch.float64
+        got = value.to(wide)
+        magnitude = precise.to(wide).abs()
+        bound = (magnitude if scale is None else scale) * self.by_scale + magnitude * self.by_value + self.floor
+        if not bool(((got - precise.to(wide)).abs() <= bound).all()) or not bool(torch.isfinite(bound).all()):
+            return False
+        expected = reference.to(wide)
+        return bool(((got - expected).abs() <= expected.abs() * self.relative + self.absolute).all())
+
+    def masks(
+        self, value: torch.Tensor, reference: torch.Tensor, precise: torch.Tensor, scale: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Which elements lie outside the strict and the paper's gate, and the absolute errors."""
+        wide = torch.complex128 if value.is_complex() else torch.float64
+        value, reference, precise = value.to(wide), reference.to(wide), precise.to(wide)
         magnitude = precise.abs()
-        scale = self.scale(arguments) if self.scale else magnitude
-        scale = torch.as_tensor(scale, dtype=torch.float64).abs()
-        bound = self.slack * unit * (math.log2(terms) + 4) * scale
-        bound = bound + self.own * unit_out * scale + (1.01 + self.intermediate) * unit_out * magnitude
-        bound = bound + torch.finfo(real).smallest_normal * unit_out * 2
+        bound = (magnitude if scale is None else scale.abs()) * self.by_scale + magnitude * self.by_value + self.floor
         exact_error = (value - precise).abs()
+        paper_bad = ~((value - reference).abs() <= reference.abs() * self.relative + self.absolute)
         equal = value == reference
         # Where the exact answer overflows the output type, or may by rounding, the type's infinity is right as well.
-        edge = (magnitude * (1 + 2 * unit_out) >= torch.finfo(real).max) & torch.isinf(value.abs())
+        edge = (magnitude * (1 + 2 * UNIT[self.real]) >= torch.finfo(self.real).max) & torch.isinf(value.abs())
         edge &= (value.conj() * precise).real > 0 if value.is_complex() else value.sign() == precise.sign()
         # An infinity is a value: a tolerance, infinite itself, may not stand for it.
         finite = torch.isfinite(value.abs())
-        paper_bad = torch.where(finite & torch.isfinite(reference.abs()), paper_bad, ~equal)
-        strict_bad = ~(equal | edge | (finite & torch.isfinite(magnitude) & (exact_error <= widen * bound)))
+        paper_bad = torch.where(finite & torch.isfinite(reference.abs()), paper_bad & ~equal, ~equal)
+        strict_bad = ~(equal | edge | (finite & torch.isfinite(magnitude) & (exact_error <= bound)))
         nan = torch.isnan(reference.abs()), torch.isnan(value.abs())
         paper_bad = torch.where(nan[0] | nan[1], nan[0] != nan[1], paper_bad)
         strict_bad = torch.where(nan[0] | nan[1], nan[0] != nan[1], strict_bad)
-        if target.touched is not None:
-            kept = ~target.touched & ~same_bits_or_nan(got, target.reference)
-            paper_bad, strict_bad = paper_bad | kept, strict_bad | kept
-        return Check(
-            strict=not bool(strict_bad.any()),
-            paper=not bool(paper_bad.any()),
-            difference=describe(target.name, value, precise, strict_bad | paper_bad, got.dtype),
-        )
+        return strict_bad, paper_bad, exact_error
+
+
+def _difference(target: Target, got: torch.Tensor, top: float, flat: int, count: int) -> Difference:
+    assert target.precise is not None
+    index = _unravel(flat, got.shape)
+    expected = target.precise[index]
+    base = float(expected.abs())
+    return Difference(
+        output=target.name,
+        max_abs=top,
+        max_rel=top / base if base and math.isfinite(base) else math.inf,
+        index=index,
+        expected=_scalar(expected),
+        got=_scalar(got[index]),
+        mismatches=count,
+        total=got.numel(),
+        note=str(got.dtype).removeprefix("torch."),
+    )
+
+
+def _unravel(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
+    index = []
+    for size in reversed(tuple(shape)):
+        index.append(flat % size)
+        flat //= size
+    return tuple(reversed(index))
 
 
 def same_bits_or_nan(got: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
@@ -170,11 +269,7 @@ def describe(
     error = torch.nan_to_num((a - b).abs(), nan=math.inf, posinf=math.inf)
     error = torch.where(bad, error, torch.full_like(error, -1.0))
     flat = int(error.reshape(-1).argmax())
-    index = []
-    for size in reversed(error.shape):
-        index.append(flat % size)
-        flat //= size
-    where = tuple(reversed(index))
+    where = _unravel(flat, error.shape)
     top = float(error[where])
     base = float(b[where].abs())
     return Difference(

@@ -38,6 +38,9 @@ class Distribution:
     def exact(self) -> bool:
         return False
 
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        return self.check(target, got, arguments, widen).strict
+
     def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
         tests = list(self.tests(arguments, got))
         limit = FALSE_REJECT / max(1, len(tests))
@@ -71,7 +74,7 @@ def binomial_p(successes: int, n: int, p: float) -> float:
     if n >= 2000 and mean >= 20 and n - mean >= 20:
         z = max(0.0, abs(successes - mean) - 0.5) / math.sqrt(mean * (1 - p))
         return normal_p(z)
-    tail = range(successes, n + 1) if successes >= mean else range(0, successes + 1)
+    tail = range(successes, n + 1) if successes >= mean else range(successes + 1)
     log = [
         math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)
         for k in tail

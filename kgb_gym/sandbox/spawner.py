@@ -81,13 +81,14 @@ class Channel:
 class Sandboxed:
     """One single-use confined process (implements `protocols.Process`)."""
 
-    def __init__(self, channel: Channel, role: str, device: str, limits: Limits, root: str) -> None:
+    def __init__(self, channel: Channel, role: str, operator: str, device: str, limits: Limits, root: str) -> None:
         self._channel = channel
         self._limits = limits
         self.scratch = tempfile.mkdtemp(prefix=f"{role}-", dir=root)
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
         config = {
+            "operator": operator,
             "device": device, "scratch": self.scratch, "memory_bytes": limits.memory_bytes,
             "cpu_s": int(limits.correctness_s + limits.performance_s) + 60,
         }  # fmt: skip
@@ -168,10 +169,10 @@ class TemplateSpawner:
         self._interpreter = interpreter
         self._root = root
 
-    def spawn(self, role: str, *, platform: str, limits: Limits) -> Sandboxed:
+    def spawn(self, role: str, *, operator: str, platform: str, limits: Limits) -> Sandboxed:
         where = get_platform(platform)
         channel = self._interpreter if role in {"player", "caller"} and where.interpreted else self._native
-        return Sandboxed(channel, role, where.device, limits, self._root)
+        return Sandboxed(channel, role, operator, where.device, limits, self._root)
 
     def lease(self, platform: str, *, exclusive: bool) -> contextlib.AbstractContextManager[None]:
         """The device among the judges of this engine: a lock on a file that the kernel frees when its holder dies."""

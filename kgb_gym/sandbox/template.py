@@ -172,6 +172,12 @@ def _child(state: _State, order: dict[str, Any], fds: list[int], roles: dict[str
 
                 torch.empty(1, device="cuda")
                 torch.cuda.synchronize()
+            if config["device"] == "cuda" and role == "player":
+                # It times the baseline, whose module cannot be read once the fences are closed.
+                from kgb_gym.operators import get
+
+                with contextlib.suppress(KeyError):
+                    get(config["operator"])
             fences.enter(
                 role, device=config["device"], scratch=config["scratch"], memory_bytes=config["memory_bytes"],
                 cpu_s=config["cpu_s"],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from kgb_gym.operators import Call, Comparison, Expected, Maker, Seeded, Target, expected
+from kgb_gym.operators import Call, Check, Comparison, Expected, Maker, Seeded, Target, expected
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
 from kgb_gym.operators.oracle import bind
@@ -34,9 +35,6 @@ from kgb_gym.verification.tensors import from_dense, pack, storage_of
 
 Ask = Callable[[dict[str, Any], Any, str, int], Any]
 """`ask(question, blobs, doing, max_blobs) -> (answer, blobs)`: one exchange with the player."""
-
-PEEK = 4096
-"""Elements that a ghost run's output is first looked at."""
 
 MIN_DISTINCT = 20
 """A random operator's two seeds must give different samples where the native operator's differ in so many elements."""
@@ -306,65 +304,56 @@ def _ghost(subject: _Subject) -> bool:
 
 
 def _right(subject: _Subject, outputs: Outputs) -> bool:
-    if not subject.trial.interface.returns_written:
-        for goal, got in zip(subject.want.returns, outputs.returns, strict=True):
-            if isinstance(goal, Target) and _surely_wrong(goal.reference, got):
-                return False
-    return all(c.strict for _, c in _checks(subject, outputs))
-
-
-def _surely_wrong(reference: torch.Tensor, got: torch.Tensor) -> bool:
-    """A cheap look at the first elements: poison (NaN) where a number is expected."""
-    if not (reference.is_contiguous() and got.is_contiguous() and reference.dtype.is_floating_point):
-        return False
-    a, b = reference.reshape(-1)[:PEEK], got.reshape(-1)[:PEEK]
-    return bool((torch.isnan(a) != torch.isnan(b)).any())
+    return all(subject.comparison.right(*case) if case else same for case, same in _pairs(subject, outputs))
 
 
 def compare(subject: _Subject, outputs: Outputs) -> None:
     """Compare every output at both gates and leave the outcome on the trial."""
     trial = subject.trial
     checks = list(_checks(subject, outputs))
-    trial.strict = all(c.strict for _, c in checks)
-    trial.paper = all(c.paper for _, c in checks)
-    worst = [c.difference for _, c in checks if c.difference is not None]
+    trial.strict = all(c.strict for c in checks)
+    trial.paper = all(c.paper for c in checks)
+    worst = [c.difference for c in checks if c.difference is not None]
     trial.difference = max(worst, key=lambda d: d.max_abs) if worst else None
     if stray := _stray_writes(subject, outputs):
         trial.strict = trial.paper = False
         trial.error = stray
 
 
-def _checks(subject: _Subject, outputs: Outputs) -> Any:
+def _checks(subject: _Subject, outputs: Outputs) -> Iterator[Check]:
+    for case, same in _pairs(subject, outputs):
+        if case:
+            yield subject.comparison.check(*case)
+        else:
+            different = Difference("return", math.inf, math.inf, (), "another value", "this value", 1, 1)
+            yield Check(same, same, None if same else different)
+
+
+def _pairs(
+    subject: _Subject, outputs: Outputs
+) -> Iterator[tuple[tuple[Target, torch.Tensor, Any, float] | None, bool]]:
+    """What is compared: targets with tensors, or (for plain values) whether they are equal."""
     want = subject.want
     if not subject.trial.interface.returns_written:
         for index, goal in enumerate(want.returns):
             got = outputs.returns[index]
             if not isinstance(goal, Target):
-                yield str(index), _plain_check(goal, got)
+                yield None, got == goal or (isinstance(goal, float) and math.isnan(goal) and math.isnan(got))
             elif index not in want.same_object:
-                yield goal.name, _compared(subject, goal, got)
+                yield _pair(subject, goal, got), False
     for name, goal in want.written.items():
         view = subject.record.arguments[subject.tensor_index(name)]
         storage = storage_of(outputs.storages[subject.storage_index(name)])
         local = View(0, view.dtype, view.size, view.stride, view.offset, view.conj, view.neg)
-        yield name, _compared(subject, goal, local.on(storage))
+        yield _pair(subject, goal, local.on(storage)), False
 
 
-def _compared(subject: _Subject, goal: Target, got: torch.Tensor) -> Any:
+def _pair(subject: _Subject, goal: Target, got: torch.Tensor) -> tuple[Target, torch.Tensor, Any, float]:
     widen = subject.session.platform.widen.get(str(plain_value(got.dtype)), 1.0)
     plain = goal.reference.resolve_conj().resolve_neg()
     if plain is not goal.reference:
         goal = Target(goal.name, plain, goal.precise, goal.touched)
-    return subject.comparison.check(goal, got.resolve_conj().resolve_neg(), subject.arguments, widen)
-
-
-def _plain_check(goal: Any, got: Any) -> Any:
-    from kgb_gym.operators import Check
-
-    same = got == goal or (got != got and goal != goal)  # noqa: PLR0124 (NaN is the one value unequal to itself)
-    if same:
-        return Check(True, True)
-    return Check(False, False, Difference("return", float("inf"), float("inf"), (), repr(goal), repr(got), 1, 1))
+    return goal, got.resolve_conj().resolve_neg(), subject.arguments, widen
 
 
 def _stray_writes(subject: _Subject, outputs: Outputs) -> str:

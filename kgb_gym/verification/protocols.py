@@ -133,8 +133,8 @@ class Process(Protocol):
 class Spawner(Protocol):
     """Starts confined processes from a warm template."""
 
-    def spawn(self, role: str, *, platform: str, limits: Limits) -> Process:
-        """Start one process of a role: `recorder`, `player`, `compiler`.
+    def spawn(self, role: str, *, operator: str, platform: str, limits: Limits) -> Process:
+        """Start one process of a role (`recorder`, `caller`, `player`, `compiler`) for one operator.
 
         Raises:
             OSError: the template cannot fork.

@@ -93,7 +93,9 @@ def spawn_ready(session: Session, role: str) -> Process:
     Raises:
         NotReady: it is not; the message holds what it printed.
     """
-    process = session.spawner.spawn(role, platform=session.job.platform, limits=session.job.limits)
+    process = session.spawner.spawn(
+        role, operator=session.operator.id, platform=session.job.platform, limits=session.job.limits
+    )
     try:
         process.ask({"hello": role}, deadline=time.monotonic() + READY_S)
     except (wire.Closed, wire.Late, wire.WireError) as error:
