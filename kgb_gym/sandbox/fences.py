@@ -17,6 +17,7 @@ import sys
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from kgb_gym.sandbox import landlock, seccomp
@@ -72,7 +73,8 @@ def address_space() -> int:
     return pages * resource.getpagesize()
 
 
-def readable() -> list[str]:
+@cache
+def readable() -> tuple[str, ...]:
     """What an untrusted process may read: the interpreter, installed packages and system libraries; never this
     project's own files (gold kernels among them)."""
     project = Path(__file__).resolve().parent.parent
@@ -87,10 +89,11 @@ def readable() -> list[str]:
         if folder and Path(folder).is_dir():
             found += [str(e) for e in Path(folder).iterdir() if not _ours(e, project)]
     found.append(str(sysconfig.get_path("include")))
-    return [f for f in found if os.path.exists(f)]
+    return tuple(f for f in found if os.path.exists(f))
 
 
-def executable(device: str) -> list[str]:
+@cache
+def executable(device: str) -> tuple[str, ...]:
     """Programs that a compiler may start: Triton's assemblers and the loader; where launchers are built for a GPU
     (`cuda`), a C compiler too."""
     import triton
@@ -101,7 +104,7 @@ def executable(device: str) -> list[str]:
         found += ["/lib", "/lib64", "/bin", "/sbin", "/usr/lib", "/usr/bin", "/usr/sbin", "/usr/libexec"]
         compilers = (shutil.which(os.environ.get("CC") or name) for name in ("gcc", "clang", "cc"))
         found += [str(Path(c).resolve().parent.parent) for c in compilers if c]
-    return [f for f in found if os.path.exists(f)]
+    return tuple(f for f in found if os.path.exists(f))
 
 
 def doctor() -> list[Fence]:

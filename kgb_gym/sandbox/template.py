@@ -70,6 +70,7 @@ def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
     from kgb_gym.verification import compiler, player, recorder, timing  # noqa: F401 (as above)
 
     fences.readable()
+    fences.executable("cpu")
     if mode == "interpreter":
         repair()
         warm.interpret()

@@ -10,10 +10,10 @@ from kgb_gym.verdict import Status
 from kgb_gym.verification import wire
 from kgb_gym.verification.compiler import Variant, depth_plan, encode_variant, variant
 from kgb_gym.verification.playing import picks
-from kgb_gym.verification.protocols import Ended, Process
+from kgb_gym.verification.protocols import Ended
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import BadRecord, Launch, Record, parse
-from kgb_gym.verification.session import Failure, Session, Trial, spawn_ready
+from kgb_gym.verification.session import Failure, Session, Trial, Worker
 from kgb_gym.verification.tensors import pack
 
 
@@ -24,9 +24,10 @@ class CompileRun:
         session: with its trials recorded.
         kernels: the rebuilt module.
         targets: names from `compiler.TARGETS`.
+        worker: a compiler, not yet asked anything.
     """
 
-    def __init__(self, session: Session, kernels: Kernels, targets: Sequence[str]) -> None:
+    def __init__(self, session: Session, kernels: Kernels, targets: Sequence[str], worker: Worker) -> None:
         self._session = session
         self._kernels = kernels
         self._targets = tuple(targets)
@@ -34,18 +35,16 @@ class CompileRun:
         self._errors: dict[Variant, list[str]] = {}
         self._failure: Failure | None = None
         self._seconds = 0.0
-        self._process: Process | None = None
+        self._process = worker
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Collect the variants, start the worker, begin to compile."""
+        """Collect the variants and begin to compile."""
         for trial in self._session.trials:
             for item in self._variants(trial):
                 self._wanted.setdefault(item, []).append(trial)
         if not self._wanted:
             return
-        with self._session.clock("fork"):
-            self._process = spawn_ready(self._session, "compiler")
         self._thread.start()
 
     def finish(self) -> None:
@@ -54,7 +53,7 @@ class CompileRun:
         Raises:
             Failure: the compiler did not end in time, or died.
         """
-        if self._process is None:
+        if not self._wanted:
             return
         with self._session.clock("compile_wait"):
             self._thread.join(max(0.0, self._session.deadline - time.monotonic()) + 5)
@@ -67,8 +66,8 @@ class CompileRun:
 
     def stop(self) -> None:
         """End the worker. May be called at any time."""
-        if self._process is not None:
-            self._process.end()
+        self._process.end()
+        if self._wanted:
             self._thread.join(5)
 
     def _variants(self, trial: Trial) -> list[Variant]:
@@ -81,7 +80,6 @@ class CompileRun:
         return [variant(s, self._kernels.constexprs[s.function]) for s in steps]
 
     def _run(self) -> None:
-        assert self._process is not None
         deadline = self._session.deadline
         head = {"text": self._kernels.text, "names": sorted(self._kernels.names)}
         try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kgb_gym.operators import Interface, Maker, get
@@ -22,10 +21,10 @@ from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.plan import chosen_cases, derive
 from kgb_gym.verification.playing import judge_case, judge_live, live_question, play_call
-from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
+from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
-from kgb_gym.verification.session import Failure, Session, Trial, spawn_ready
+from kgb_gym.verification.session import Failure, Session, Trial, Worker
 from kgb_gym.verification.source import Source, Unparsable, defined_names, parse
 from kgb_gym.verification.tensors import pack
 
@@ -85,16 +84,18 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         recorder = stack.enter_context(_process(session, "recorder"))
         role = "caller" if operator.data_dependent else "player"
         player = stack.enter_context(_process(session, role)) if job.kind != "compile" else None
+        wanted = kernels.names and (session.platform.interpreted or job.kind == "compile")
+        compiler = stack.enter_context(_process(session, "compiler")) if wanted else None
         _load(session, recorder, source, interfaces)
         session.stage = Stage.LOADED
         with session.clock("record"):
             for trial in session.trials:
                 _record(session, recorder, trial, kernels)
-        recorder.ended = recorder.process.end()
+        recorder.end()
         targets = job.targets if job.kind == "compile" else session.platform.compile_targets
         compiling = None
-        if kernels.names and (session.platform.interpreted or job.kind == "compile"):
-            compiling = CompileRun(session, kernels, targets)
+        if compiler is not None:
+            compiling = CompileRun(session, kernels, targets, compiler)
             compiling.start()
             stack.callback(compiling.stop)
         if player is not None and operator.data_dependent:
@@ -111,41 +112,33 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
             _time_all(session, player)
 
 
-@dataclass
-class _Worker:
-    process: Process
-    role: str
-    ended: Ended | None = None
-
-
 @contextlib.contextmanager
-def _process(session: Session, role: str) -> Iterator[_Worker]:
-    with session.clock("fork"):
-        worker = _Worker(spawn_ready(session, role), role)
+def _process(session: Session, role: str) -> Iterator[Worker]:
+    worker = Worker(session, role)
     try:
         yield worker
     finally:
         with session.clock("end"):
-            worker.process.end()
+            worker.end()
 
 
-def _ask(session: Session, worker: _Worker, head: dict[str, Any], blobs: Any = (), *, seconds: float, doing: str,
+def _ask(session: Session, worker: Worker, head: dict[str, Any], blobs: Any = (), *, seconds: float, doing: str,
          max_blobs: int = 1 << 40) -> Any:  # fmt: skip
     """Ask a worker; its end, silence or nonsense becomes the submission's failure."""
     deadline = min(time.monotonic() + seconds, session.deadline)
     try:
-        return worker.process.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
+        return worker.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
     except wire.Late as error:
-        worker.process.end()
+        worker.end()
         limit = f"{seconds:g} s" if deadline < session.deadline else f"{session.job.limits.correctness_s:g} s in all"
         raise Failure(Status.TIMEOUT, f"{doing} did not end within {limit}") from error
     except wire.WireError as error:
-        worker.process.end()
+        worker.end()
         raise Failure(Status.HACK, f"{doing}: a forged answer ({error})", hacks=(
             Hack("state", "forged-answer", f"while {doing}, the process sent something that is no answer: {error}"),
         )) from error  # fmt: skip
     except wire.Closed as error:
-        raise _died(worker.process.end(), doing) from error
+        raise _died(worker.end(), doing) from error
 
 
 def _died(ended: Ended, doing: str) -> Failure:
@@ -160,7 +153,7 @@ def _died(ended: Ended, doing: str) -> Failure:
 
 
 def _load(
-    session: Session, recorder: _Worker, source: Source, interfaces: tuple[Interface, ...], live: bool = False
+    session: Session, recorder: Worker, source: Source, interfaces: tuple[Interface, ...], live: bool = False
 ) -> None:
     operator = session.operator
     head = {
@@ -195,7 +188,7 @@ def _raised(error: dict[str, Any], doing: str) -> Failure:
     return Failure(Status.RUNTIME_ERROR, f"{doing} raised an exception:\n{text}", line=line)
 
 
-def _record(session: Session, recorder: _Worker, trial: Trial, kernels: Kernels) -> None:
+def _record(session: Session, recorder: Worker, trial: Trial, kernels: Kernels) -> None:
     """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
     job, case = session.job, trial.case
     question: dict[str, Any]
@@ -240,7 +233,7 @@ def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
         trial.raw_record = answer.get("record")
 
 
-def _call_all(session: Session, caller: _Worker, kernels: Kernels) -> None:
+def _call_all(session: Session, caller: Worker, kernels: Kernels) -> None:
     """Judge an operator whose launches depend on values by the calls themselves, each beside its ghost run."""
     with session.clock("judge"):
         for trial in session.trials:
@@ -258,7 +251,7 @@ def _line(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def _play_all(session: Session, player: _Worker, kernels: Kernels) -> None:
+def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
     head = {"text": kernels.text, "names": sorted(kernels.names), "device": session.platform.device}
     with session.clock("load"):
         answer, _ = _ask(session, player, head, seconds=session.job.limits.call_s, doing="loading the kernels")
@@ -282,7 +275,7 @@ def _play_all(session: Session, player: _Worker, kernels: Kernels) -> None:
     session.layers += [layer for layer in ("audit", "ghost", "play", "hidden", "contract")]
 
 
-def _time_all(session: Session, player: _Worker) -> None:
+def _time_all(session: Session, player: Worker) -> None:
     """Time the paper's timed cases that are right; nothing is timed unless every case is."""
     trials = [t for t in session.trials if t.case.timed]
     if not trials or not all(t.ok for t in session.trials):
@@ -304,7 +297,7 @@ def _time_all(session: Session, player: _Worker) -> None:
                 question = {**trial.timing_question, "call": tree, "do": "time", "calibrate": calibrate,
                             "budget_s": min(2.0, left / (len(trials) - number) / 2)}  # fmt: skip
                 try:
-                    answer, _ = player.process.ask(question, blobs, deadline=deadline)
+                    answer, _ = player.ask(question, blobs, deadline=deadline)
                 except (wire.Late, wire.Closed, wire.WireError) as error:
                     session.notes.append(f"timing {trial.case.id} failed: {type(error).__name__}")
                     return

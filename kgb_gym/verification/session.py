@@ -12,7 +12,7 @@ from kgb_gym.operators import Case, Interface, Operator
 from kgb_gym.platforms import Platform
 from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing
 from kgb_gym.verification import wire
-from kgb_gym.verification.protocols import Job, Process, Spawner
+from kgb_gym.verification.protocols import Ended, Job, Spawner
 
 READY_S = 60.0
 """Wall seconds for a worker to get its device ready."""
@@ -87,25 +87,6 @@ class NotReady(RuntimeError):
     """A worker failed before it saw anything of the submission: a failure of ours."""
 
 
-def spawn_ready(session: Session, role: str) -> Process:
-    """Start a worker and wait until its device is ready.
-
-    Raises:
-        NotReady: it is not; the message holds what it printed.
-    """
-    process = session.spawner.spawn(
-        role, operator=session.operator.id, platform=session.job.platform, limits=session.job.limits
-    )
-    try:
-        process.ask({"hello": role}, deadline=time.monotonic() + READY_S)
-    except (wire.Closed, wire.Late, wire.WireError) as error:
-        ended = process.end()
-        raise NotReady(
-            f"a {role} did not get ready ({type(error).__name__}, status {ended.status}):\n{ended.log[-2000:]}"
-        ) from error
-    return process
-
-
 @dataclass
 class Session:
     """One verification."""
@@ -136,3 +117,41 @@ class Session:
             yield
         finally:
             self.durations[phase] = self.durations.get(phase, 0.0) + time.perf_counter() - start
+
+
+class Worker:
+    """One confined process of a session. It gets ready while the judge does other things."""
+
+    def __init__(self, session: Session, role: str) -> None:
+        self.role = role
+        with session.clock("fork"):
+            self.process = session.spawner.spawn(
+                role, operator=session.operator.id, platform=session.job.platform, limits=session.job.limits
+            )
+        self._session = session
+        self._ready = False
+
+    def ask(self, head: dict[str, Any], blobs: Any = (), *, deadline: float, max_blobs: int = 1 << 40) -> Any:
+        """One exchange (see `Process.ask`); the first waits until the worker is ready.
+
+        Raises:
+            NotReady: it failed before it saw anything of the submission.
+        """
+        if not self._ready:
+            with self._session.clock("fork"):
+                self._greet()
+        return self.process.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
+
+    def end(self) -> Ended:
+        """Kill it with its whole tree; how it ended."""
+        return self.process.end()
+
+    def _greet(self) -> None:
+        try:
+            self.process.ask({"hello": self.role}, deadline=time.monotonic() + READY_S)
+        except (wire.Closed, wire.Late, wire.WireError) as error:
+            ended = self.process.end()
+            raise NotReady(
+                f"a {self.role} did not get ready ({type(error).__name__}, status {ended.status}):\n{ended.log[-2000:]}"
+            ) from error
+        self._ready = True
