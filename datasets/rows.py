@@ -21,7 +21,7 @@ Row = dict[str, Any]
 _SHARED = (
     *("operator", "source_sha256", "suite", "platform", "stage", "status", "message", "clean", "clean_paper"),
     *("hacks", "baseline", "only_defined", "data_dependent", "speedup", "speedup_lower"),
-    *("compiled_for", "layers", "notes"),
+    *("calibration", "compiled_for", "layers", "notes"),
 )
 """Fields of a verdict that are columns of the same name and form."""
 
@@ -54,6 +54,7 @@ def verdict_columns(verdict: Verdict) -> Row:
         "baseline": verdict.baseline,
         "speedup": verdict.speedup,
         "speedup_lower": verdict.speedup_lower,
+        "calibration": plain["calibration"],
         "compiled_for": list(verdict.compiled_for),
         "layers": list(verdict.layers),
         "notes": list(verdict.notes),

@@ -167,6 +167,7 @@ STEP_COLUMNS: tuple[Column, ...] = (
     ),
     Column("layers", pa.list_(pa.string()), "Trust layers that ran to their end."),
     Column("notes", pa.list_(pa.string()), "What else the verification had to say."),
+    Column("calibration", TIMING, "A/A: the baseline timed against itself on one case; null where nothing was timed."),
     Column("durations", pa.list_(DURATION), "Wall seconds of the verification by phase."),
     Column("reward", pa.float64(), "The step's reward: the sum of `reward_terms`."),
     Column("reward_terms", pa.list_(TERM), "Named parts of the reward: `potential`, `token_cost`, `hack_penalty`."),

@@ -452,6 +452,8 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             return
         row = recording.step_row(episode, self.setting, step)
         self._recorder.step(row)
+        if row.get("calibration") is not None and self._recorder.run.get("calibration") is None:
+            self._recorder.calibrate({"operator": row["operator"], **row["calibration"]})
         episode.remember(row)
         if episode.over:
             self._recorder.episode(recording.episode_row(episode, self.setting))

@@ -154,6 +154,8 @@ class Verdict:
     """S_i: the geometric mean over timed paper cases that are not launch-bound; None where nothing was timed."""
     speedup_lower: float | None = None
     """The same mean over the lower ends of the intervals."""
+    calibration: Timing | None = None
+    """A/A: the baseline against itself on one timed case, with the speedup that it should not have."""
     compiled_for: tuple[str, ...] = ()
     """Targets for which every launched function compiled."""
     layers: tuple[str, ...] = ()
@@ -195,6 +197,7 @@ class Verdict:
         try:
             values["stage"], values["status"] = Stage(data["stage"]), Status(data["status"])
             values["cases"] = tuple(_case(c) for c in data.get("cases", ()))
+            values["calibration"] = _timing(data.get("calibration"))
             values["hacks"] = tuple(Hack(**h) for h in data.get("hacks", ()))
             for name in ("compiled_for", "layers", "notes"):
                 values[name] = tuple(data.get(name, ()))
@@ -215,11 +218,12 @@ def _case(data: Mapping[str, Any]) -> CaseResult:
         for name in ("max_abs", "max_rel"):
             difference[name] = float(difference[name])
         values["difference"] = Difference(**difference)
-    if values.get("timing") is not None:
-        timing = dict(values["timing"])
-        timing["interval"] = tuple(timing["interval"])
-        values["timing"] = Timing(**timing)
+    values["timing"] = _timing(values.get("timing"))
     return CaseResult(**values)
+
+
+def _timing(data: Mapping[str, Any] | None) -> Timing | None:
+    return None if data is None else Timing(**{**data, "interval": tuple(data["interval"])})
 
 
 def _plain(value: Any) -> Any:

@@ -53,7 +53,7 @@ class Call:
             storage = tensor.untyped_storage()
             key = storage._cdata
             if key not in storages:
-                storages[key] = storage.clone()  # type: ignore[no-untyped-call]
+                storages[key] = storage.clone()
             twin = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
             twin.set_(storages[key], tensor.storage_offset(), tensor.size(), tensor.stride())
             if tensor.is_conj():

@@ -307,12 +307,8 @@ def _time_all(session: Session, player: Worker) -> None:
                 if "error" in answer:
                     session.notes.append(f"timing {trial.case.id} failed: {answer['error'].get('text')}")
                     continue
-                timing = answer["timing"]
+                timing = Timing(**{**answer["timing"], "interval": tuple(answer["timing"]["interval"])})
                 if calibrate:
-                    low, high = timing["interval"]
-                    session.notes.append(
-                        f"A/A (the baseline against itself) on {trial.case.id}: {timing['speedup']:.4f} "
-                        f"[{low:.4f}, {high:.4f}], {timing['baseline_us']:.2f} us, {timing['repeats']} pairs"
-                    )
+                    session.calibration = timing
                 else:
-                    trial.timing = Timing(**{**timing, "interval": tuple(timing["interval"])})
+                    trial.timing = timing

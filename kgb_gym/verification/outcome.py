@@ -43,6 +43,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         data_dependent=operator.data_dependent,
         speedup=speedup,
         speedup_lower=lower,
+        calibration=session.calibration,
         compiled_for=session.compiled_for if stage.rank >= Stage.COMPILED.rank else (),
         layers=tuple(session.layers),
         notes=tuple(session.notes),

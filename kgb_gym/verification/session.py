@@ -103,6 +103,7 @@ class Session:
     trials: list[Trial] = field(default_factory=list)
     compiled_for: tuple[str, ...] = ()
     baseline: str = "none"
+    calibration: Timing | None = None
 
     @property
     def deadline(self) -> float:
