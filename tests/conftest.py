@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from kgb_gym.sandbox import LocalEngine
 
 # Nothing that is tested may need a network, and a developer's own settings must not reach the tests.
 os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
@@ -24,3 +27,11 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("caches")
     os.environ["XDG_CACHE_HOME"] = str(folder / "kgb")
     os.environ["HF_HOME"] = str(folder / "hf")
+
+
+@pytest.fixture(scope="session")
+def local_engine() -> Iterator[LocalEngine]:
+    """The real engine, with one judge; started at first use."""
+    with LocalEngine(workers=1, platform="cpu") as engine:
+        engine.start()
+        yield engine
