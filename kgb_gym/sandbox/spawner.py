@@ -107,6 +107,7 @@ class Sandboxed:
         self._dropped = 0
         self._out_of_memory = False
         self._ended: Ended | None = None
+        self._ending = threading.Lock()
         self._base = _resident(self.pid)
         self._watcher = threading.Thread(target=self._watch, args=(read,), daemon=True)
         self._watcher.start()
@@ -116,15 +117,16 @@ class Sandboxed:
         return wire.receive(self._sock, deadline=deadline, max_blobs=max_blobs)
 
     def end(self) -> Ended:
-        if self._ended is None:
-            # A process that is about to end by itself gets a moment, so that its own status is the one reported.
-            self._sock.close()
-            status = self._settle()
-            self._watcher.join(5)
-            shutil.rmtree(self.scratch, ignore_errors=True)
-            log = bytes(self._kept).decode("utf-8", "backslashreplace")
-            self._ended = Ended(status, self._out_of_memory, log, self._dropped)
-        return self._ended
+        with self._ending:
+            if self._ended is None:
+                # A process that is about to end by itself gets a moment, so that its own status is the one reported.
+                self._sock.close()
+                status = self._settle()
+                self._watcher.join(5)
+                shutil.rmtree(self.scratch, ignore_errors=True)
+                log = bytes(self._kept).decode("utf-8", "backslashreplace")
+                self._ended = Ended(status, self._out_of_memory, log, self._dropped)
+            return self._ended
 
     def _settle(self) -> int | None:
         until = time.monotonic() + 0.02
