@@ -29,7 +29,7 @@ ENDLESS = {
     "in the call": (wrapper("while True:", "    pass"), "recording cublasSaxpy_v2["),
     "swallows what ends it": (wrapper("while True:", "    try:", "        while True:", "            pass",
                                       "    except BaseException:", "        pass"), "recording"),
-    "in the kernel": (kernel("while n < 1 << 40:", "    n += 0"), "4 s in all"),
+    "in the kernel": (kernel("while n < 1 << 30:", "    n += 0"), "4 s in all"),
     "in compile time": (kernel("for i in tl.static_range(1 << 40):", "    n += 0"), "4 s in all"),
     "a huge grid": (SAXPY.replace("triton.cdiv(n, block),", "triton.cdiv(n, block), 1 << 20, 1 << 10,"), "4 s in all"),
 }  # fmt: skip
@@ -62,13 +62,23 @@ def test_a_kernel_that_fills_the_memory(judge, good):
     good()
 
 
-@pytest.mark.parametrize("where", ["x", "y_at"])
-def test_a_wild_pointer_crashes_its_own_process_only(judge, good, where):
-    line = "tl.store(y + (index + (1 << 44)), 1.0)" if where == "y_at" else "y_value = tl.load(x + (index + (1 << 44)))"
-    source = SAXPY.replace("    tl.store(y_at", f"    {line}\n    tl.store(y_at", 1)
-    verdict = judge("cublas/Saxpy_v2", source)
+def test_a_crash_ends_its_own_process_only(judge, good):
+    lines = ("deep = ()", "for _ in range(1 << 20):", "    deep = itertools.chain(deep, ())", "for _ in deep:", "    pass")
+    began = time.monotonic()
+    verdict = judge("cublas/Saxpy_v2", "import itertools\n" + wrapper(*lines))
     assert verdict.status is Status.CRASH, verdict.message
     assert "SIGSEGV" in verdict.message
+    assert time.monotonic() - began < 4
+    good()
+
+
+@pytest.mark.parametrize("line", ["y_value = tl.load(x + (index + (1 << 44)))", "tl.store(y + (index + (1 << 44)), 1.0)"])
+def test_a_wild_pointer_harms_nobody(judge, good, line):
+    source = SAXPY.replace("    tl.store(y_at", f"    {line}\n    tl.store(y_at", 1)
+    began = time.monotonic()
+    verdict = judge("cublas/Saxpy_v2", source)
+    assert verdict.status in {Status.CRASH, Status.RUNTIME_ERROR}, verdict.message
+    assert time.monotonic() - began < 4
     good()
 
 
