@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+import random
 import socket
 import sys
 import types
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from kgb_gym.platforms.guard import Guard
 from kgb_gym.verification import wire
 from kgb_gym.verification.record import (
     Copy,
@@ -49,11 +51,19 @@ class Playback:
         kernels: the submission's jitted functions by name.
         device: `cpu` or `cuda`.
         seed: for draws.
+        guard: watches the interpreter's memory; None on a GPU, and where nothing is launched.
     """
 
     def __init__(
-        self, record: Record, inputs: Sequence[torch.UntypedStorage], kernels: Mapping[str, Any], device: str, seed: int
+        self,
+        record: Record,
+        inputs: Sequence[torch.UntypedStorage],
+        kernels: Mapping[str, Any],
+        device: str,
+        seed: int,
+        guard: Guard | None = None,
     ) -> None:
+        self.guard = guard
         self.record = record
         self.kernels = kernels
         self.device = device
@@ -109,7 +119,21 @@ class Playback:
             return
         arguments = {k: self.value(v) for k, v in step.arguments.items()}
         options = {} if self.device == "cpu" else dict(step.options)
+        if self.guard is not None:
+            self.guard.allow(list(self._given_to(step)))
         self.kernels[step.function].run(grid=step.grid, warmup=False, **arguments, **options)
+
+    def _given_to(self, step: Launch) -> Iterator[tuple[str, int, int]]:
+        """The memory of a launch's arguments: names joined where arguments share a storage."""
+        names: dict[int, list[str]] = {}
+        for name, value in step.arguments.items():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, View):
+                    names.setdefault(part.storage, []).append(name)
+        for number, arguments in names.items():
+            start = self.storages[number].data_ptr()
+            if start:
+                yield "/".join(arguments), start, start + self.storages[number].nbytes()
 
     def value(self, value: Any) -> Any:
         if isinstance(value, View):
@@ -162,32 +186,44 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         wire.send(sock, {"error": describe_error(error, filename)})
         return
+    guard = Guard() if device == "cpu" else None
+    if guard is not None:
+        guard.install()
     wire.send(sock, {"loaded": True})
     while True:
         try:
             question, blobs = wire.receive(sock)
         except wire.Closed:
             return
-        answer, out = _answer(question, blobs, kernels, device, filename)
+        answer, out = _answer(question, blobs, kernels, device, filename, guard)
         wire.send(sock, answer, out)
 
 
 def _answer(
-    question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapping[str, Any], device: str, filename: str
+    question: Mapping[str, Any],
+    blobs: list[bytearray],
+    kernels: Mapping[str, Any],
+    device: str,
+    filename: str,
+    guard: Guard | None,
 ) -> tuple[dict[str, Any], list[memoryview]]:
     try:
         if question["do"] == "time":
             from kgb_gym.verification.timing import time_case
 
             return time_case(question, blobs, kernels), []
-        return _play(question, blobs, kernels, device)
+        return _play(question, blobs, kernels, device, guard)
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         cause = error.__cause__ if type(error).__name__ == "InterpreterError" and error.__cause__ else error
         return {"error": describe_error(cause, filename)}, []
 
 
 def _play(
-    question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapping[str, Any], device: str
+    question: Mapping[str, Any],
+    blobs: list[bytearray],
+    kernels: Mapping[str, Any],
+    device: str,
+    guard: Guard | None,
 ) -> tuple[dict[str, Any], list[memoryview]]:
     """Play one record once for each seed; the outputs of each play follow each other."""
     record = parse(
@@ -198,7 +234,9 @@ def _play(
     out: list[memoryview] = []
     for seed in question["seeds"]:
         inputs = [storage_of(bytearray(b), device) for b in blobs]
-        playback = Playback(record, inputs, kernels, device, seed)
+        if guard is not None:
+            guard.rng = None if question["order"] is None else random.Random(question["order"])
+        playback = Playback(record, inputs, kernels, device, seed, guard)
         playback.poison()
         pick = {(f, k): i for f, k, i in question["pick"]}
         if device == "cuda":

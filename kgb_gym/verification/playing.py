@@ -99,6 +99,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     ghost = _ghost(subject)
     question = {
         "do": "play", "record": encode(record), "written": sorted(subject.written),
+        "order": derive(session.job, trial.case.id, "order") if session.platform.interpreted else None,
         "seeds": subject.seeds, "pick": [[f, k, i] for (f, k), i in picks(session.job, record).items()],
     }  # fmt: skip
     bound = (subject.output_bytes() + sum(len(views[i]) for i in subject.written) + (1 << 20)) * len(subject.seeds)
@@ -111,6 +112,14 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     outputs = _outputs(subject, answer, blobs)
     _changed_inputs(subject, answer)
     compare(subject, outputs[0])
+    if session.platform.interpreted and not trial.ok and answer["plays"][0]["programs"] > 1:
+        again, blobs = ask(
+            {**question, "order": None}, subject.blobs, f"running {trial.case.id} in grid order", 4 * bound
+        )
+        if "error" not in again and _right(subject, _outputs(subject, again, blobs)[0]):
+            trial.error = (
+                "the answer depends on the order in which programs run: right in grid order, wrong in a drawn one"
+            )
     if len(outputs) > 1:
         _deterministic(subject, outputs)
     if ghost and trial.ok and session.operator.kernel_required and not trivial(subject):
