@@ -27,9 +27,7 @@ def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]
     names = tuple(i.name for i in interfaces)
     if job.kind == "test" and job.cases:
         known = list(operator.cases(job.suite, names)) + list(operator.cases("smoke", names))
-        cases = [
-            c for c in known if any(c.id == p or fnmatch.fnmatchcase(c.id, p) or c.interface == p for p in job.cases)
-        ]
+        cases = [c for c in known if any(c.id == p or _matches(c.id, p) or c.interface == p for p in job.cases)]
         cases = list({c.id: c for c in cases}.values())
         if not cases:
             raise ValueError(f"no case matches {', '.join(job.cases)}")
@@ -42,3 +40,8 @@ def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]
         cases += [i.hidden(derive(job, "hidden", i.name), size) for i in interfaces]
     random.Random(derive(job, "order")).shuffle(cases)
     return cases
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Glob match in which brackets, which every case id has, stand for themselves."""
+    return fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))

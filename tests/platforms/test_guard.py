@@ -60,15 +60,19 @@ def test_a_program_that_waits_for_another_is_reported_as_order_dependent(local_e
     assert "order in which programs run" in verdict.message
 
 
+UNMASKED_LOAD = """
+    x = tl.load(src + offsets).to(tl.float32)
+    tl.store(dst + offsets, tl.cos(x).to(dst.dtype.element_ty), mask=keep)
+"""
+UNMASKED_STORE = """
+    x = tl.load(src + offsets, mask=keep, other=0).to(tl.float32)
+    tl.store(dst + offsets, tl.cos(x).to(dst.dtype.element_ty))
+"""
+
+
 @pytest.mark.parametrize(
-    ("body", "verb", "argument"),
-    [
-        ("x = tl.load(src + offsets).to(tl.float32)\n"
-         "tl.store(dst + offsets, tl.cos(x).to(dst.dtype.element_ty), mask=keep)", "reads", "src"),
-        ("x = tl.load(src + offsets, mask=keep, other=0).to(tl.float32)\n"
-         "tl.store(dst + offsets, tl.cos(x).to(dst.dtype.element_ty))", "writes", "dst"),
-    ],
-)  # fmt: skip
+    ("body", "verb", "argument"), [(UNMASKED_LOAD, "reads", "src"), (UNMASKED_STORE, "writes", "dst")]
+)
 def test_an_unmasked_tail_is_named_with_program_lane_and_distance(
     local_engine: LocalEngine, body: str, verb: str, argument: str
 ) -> None:
