@@ -10,28 +10,27 @@ import triton.language as tl
 
 
 @triton.jit
-def _softmax(src, dst, n, inner, WIDE: tl.constexpr, BLOCK: tl.constexpr):
-    """One program a row. A row's elements stand `inner` apart; the row may be longer than a block."""
-    row = tl.program_id(0).to(tl.int64)
-    start = (row // inner) * n * inner + row % inner
-    offs = tl.arange(0, BLOCK)
+def _softmax(src, dst, rows, n, inner, WIDE: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """A few rows a program. A row's elements stand `inner` apart; the row may be longer than a block."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    start = ((row // inner) * n * inner + row % inner)[:, None]
+    here = (row < rows)[:, None]
+    offs = tl.arange(0, BLOCK)[None, :]
 
-    top = tl.full((BLOCK,), float("-inf"), WIDE)
+    peak = tl.full((ROWS, 1), float("-inf"), WIDE)
     for at in range(0, n, BLOCK):
-        keep = at + offs < n
+        keep = here & (at + offs < n)
         x = tl.load(src + start + (at + offs) * inner, mask=keep, other=float("-inf")).to(WIDE)
-        top = tl.maximum(top, x)
-    peak = tl.max(top, axis=0)
+        peak = tl.maximum(peak, tl.max(x, axis=1, keep_dims=True))
 
-    total = tl.zeros((BLOCK,), WIDE)
+    whole = tl.zeros((ROWS, 1), WIDE)
     for at in range(0, n, BLOCK):
-        keep = at + offs < n
+        keep = here & (at + offs < n)
         x = tl.load(src + start + (at + offs) * inner, mask=keep, other=float("-inf")).to(WIDE)
-        total += tl.where(keep, tl.exp(x - peak), 0.0)
-    whole = tl.sum(total, axis=0)
+        whole += tl.sum(tl.where(keep, tl.exp(x - peak), 0.0), axis=1, keep_dims=True)
 
     for at in range(0, n, BLOCK):
-        keep = at + offs < n
+        keep = here & (at + offs < n)
         x = tl.load(src + start + (at + offs) * inner, mask=keep, other=float("-inf")).to(WIDE)
         tl.store(dst + start + (at + offs) * inner, tl.exp(x - peak) / whole, mask=keep)
 
@@ -49,8 +48,9 @@ def softmax_int(self, dim, dtype=None):
     for size in shape[dim % axes + 1 :]:
         inner *= size
     wide = tl.float64 if x.dtype == torch.float64 else tl.float32
-    block = min(1024, triton.next_power_of_2(n))
-    _softmax[(x.numel() // n,)](x, out, n, inner, WIDE=wide, BLOCK=block)
+    rows, block = x.numel() // n, min(1024, triton.next_power_of_2(n))
+    at_once = min(triton.next_power_of_2(rows), max(1, 2048 // block))
+    _softmax[(triton.cdiv(rows, at_once),)](x, out, rows, n, inner, WIDE=wide, ROWS=at_once, BLOCK=block)
     return out
 
 

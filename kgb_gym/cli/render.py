@@ -10,8 +10,8 @@ from kgb_gym.verdict import CaseResult, Difference, Status, Verdict
 if TYPE_CHECKING:
     from rich.console import Console
 
-SHOWN_CASES = 8
-"""Failing cases that are listed; the rest is counted."""
+SHOWN = 6
+"""Failures that are told of; the rest is counted."""
 
 HINTS = {
     Status.SYNTAX_ERROR: "the file is no Python module: mend the line that the message names",
@@ -36,9 +36,10 @@ def print_verdict(verdict: Verdict, out: Console, seconds: float | None = None) 
     mark = "[green]✓[/]" if passed else "[red]✗[/]"
     name = "clean pass" if verdict.clean else verdict.status.value
     facts = [f"{verdict.suite} on {verdict.platform}", f"reached {verdict.stage.value}"]
-    judged = [c for c in verdict.cases if not c.skipped]
-    if verdict.cases:
-        facts.append(f"{sum(c.passed for c in judged)} of {len(verdict.cases)} cases right")
+    cases = verdict.cases if verdict.kind != "compile" else ()
+    judged = [c for c in cases if not c.skipped]
+    if cases:
+        facts.append(f"{sum(c.passed for c in judged)} of {len(cases)} cases right")
     if verdict.speedup is not None:
         facts.append(f"speedup {verdict.speedup:.2f} over {verdict.baseline}")
     if seconds is not None:
@@ -47,12 +48,13 @@ def print_verdict(verdict: Verdict, out: Console, seconds: float | None = None) 
     for hack in verdict.hacks:
         where = f"line {hack.line}: " if hack.line is not None else ""
         out.print(f"  [red]hack[/] {where}{escape(hack.message)} [dim]({escape(f'{hack.layer}/{hack.rule}')})[/]")
-    if verdict.message and not passed and not verdict.hacks:
-        for line in verdict.message.rstrip().splitlines():
-            out.print(f"  {escape(line)}")
-    if not verdict.hacks:
-        _print_cases([c for c in judged if not c.passed], out)
-    skipped = len(verdict.cases) - len(judged)
+    if not passed and not verdict.hacks:
+        failed = _by_reason([c for c in judged if not c.passed])
+        if not failed:
+            for line in verdict.message.rstrip().splitlines():
+                out.print(f"  {escape(line)}")
+        _print_cases(failed, out)
+    skipped = len(cases) - len(judged)
     if skipped:
         out.print(f"  {skipped} cases were not judged any more", style="dim")
     for note in verdict.notes:
@@ -63,15 +65,24 @@ def print_verdict(verdict: Verdict, out: Console, seconds: float | None = None) 
         out.print(f"  [yellow]{escape(hint.format(operator=verdict.operator))}[/]")
 
 
-def _print_cases(failed: list[CaseResult], out: Console) -> None:
+def _by_reason(failed: list[CaseResult]) -> dict[tuple[str, ...], list[CaseResult]]:
+    found: dict[tuple[str, ...], list[CaseResult]] = {}
+    for case in failed:
+        found.setdefault(tuple(_reasons(case)), []).append(case)
+    return found
+
+
+def _print_cases(failed: dict[tuple[str, ...], list[CaseResult]], out: Console) -> None:
+    """Cases that fail alike are told of once."""
     from rich.markup import escape
 
-    for case in failed[:SHOWN_CASES]:
-        out.print(f"  [red]✗[/] {escape(case.case)}")
-        for line in _reasons(case):
+    for reasons, cases in list(failed.items())[:SHOWN]:
+        alike = f" [dim]and {len(cases) - 1} more alike[/]" if len(cases) > 1 else ""
+        out.print(f"  [red]✗[/] {escape(cases[0].case)}{alike}")
+        for line in reasons:
             out.print(f"      {escape(line)}")
-    if len(failed) > SHOWN_CASES:
-        out.print(f"  … and {len(failed) - SHOWN_CASES} more failing cases (--json has them all)", style="dim")
+    if rest := sum(len(cases) for cases in list(failed.values())[SHOWN:]):
+        out.print(f"  … and {rest} more failing cases (--json has them all)", style="dim")
 
 
 def _reasons(case: CaseResult) -> Iterator[str]:
@@ -86,12 +97,12 @@ def difference(found: Difference) -> str:
     """One line: the largest error, where it stands, and how many elements are wrong."""
     index = ", ".join(str(i) for i in found.index)
     text = (
-        f"{found.output}: expected {found.expected}, got {found.got} at ({index}); "
-        f"{found.mismatches} of {found.total} wrong, largest error {_number(found.max_abs)} absolute, "
-        f"{_number(found.max_rel)} relative"
+        f"{found.output}: expected {_number(found.expected)}, got {_number(found.got)} at ({index}); "
+        f"{found.mismatches} of {found.total} wrong, largest error {found.max_abs:.3g} absolute, "
+        f"{found.max_rel:.3g} relative"
     )
     return f"{text}; {found.note}" if found.note else text
 
 
-def _number(value: float | str) -> str:
-    return f"{float(value):.3g}"
+def _number(value: float | bool | str) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
