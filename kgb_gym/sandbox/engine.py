@@ -19,13 +19,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from kgb_gym.platforms import detect
-from kgb_gym.sandbox.spawner import Channel
+from kgb_gym.sandbox.spawner import Channel, TemplateSpawner
 from kgb_gym.sandbox.worker import harness_error
 from kgb_gym.verdict import Verdict
 from kgb_gym.verification import wire
@@ -69,7 +70,7 @@ class LocalEngine:
                 return future
             if not self._drivers:
                 self._start()
-        self._jobs.put((job, future))
+            self._jobs.put((job, future))
         return future
 
     def start(self) -> None:
@@ -96,7 +97,7 @@ class LocalEngine:
         with contextlib.suppress(queue.Empty):
             while True:
                 item = self._jobs.get_nowait()
-                if item is not None:
+                if item is not None and item[1].set_running_or_notify_cancel():
                     item[1].set_result(harness_error(item[0], "the engine was closed before the job ran"))
         shutil.rmtree(self._root, ignore_errors=True)
         atexit.unregister(self.close)
@@ -106,6 +107,18 @@ class LocalEngine:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    @contextlib.contextmanager
+    def spawner(self) -> Iterator[TemplateSpawner]:
+        """The processes of this engine for a judge that runs in the calling process (`verification.judge.verify`)."""
+        self.start()
+        root = tempfile.mkdtemp(prefix="job-", dir=self._root)
+        with contextlib.ExitStack() as stack:
+            stack.callback(shutil.rmtree, root, ignore_errors=True)
+            native, interpreter = (
+                Channel(stack.enter_context(self._templates[m].add_channel())) for m in ("native", "interpreter")
+            )
+            yield TemplateSpawner(native, interpreter, root)
 
     def _start(self) -> None:
         for mode in ("native", "interpreter"):
@@ -127,10 +140,14 @@ class LocalEngine:
             if not future.set_running_or_notify_cancel():
                 continue
             try:
+                if judge is not None and not (judge.alive() and all(t.alive() for t in self._templates.values())):
+                    judge.close()
+                    judge = None
+                    self._revive()
                 if judge is None:
                     judge = _Judge(self._templates, self._root, self._threads)
                 verdict = judge.ask(job)
-            except (wire.Closed, wire.Late, wire.WireError, OSError, EngineError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 (a boundary: a future must always get its verdict)
                 if judge is not None:
                     judge.close()
                     judge = None
@@ -205,7 +222,12 @@ class _Template:
         return self._log.read()[-4000:].decode("utf-8", "replace")
 
     def close(self) -> None:
+        # Another thread may be waiting on the socket: closing alone would not wake it.
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
         self.sock.close()
+        if not self._ready:
+            self._process.kill()  # it imports, has no children yet, and would not hear
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
@@ -216,16 +238,21 @@ class _Template:
 
 class _Judge:
     def __init__(self, templates: dict[str, _Template], root: str, threads: int) -> None:
-        ours, theirs = socket.socketpair()
-        channels = [templates["native"].add_channel(), templates["interpreter"].add_channel()]
-        self._log = open(Path(root) / f"judge-{id(self):x}.log", "wb+")  # noqa: SIM115 (held open as long as its owner lives)
-        self._home = templates["native"].channel
-        self._number, self.pid = self._home.spawn(
-            "judge", {"root": root, "threads": threads},
-            [theirs.fileno(), self._log.fileno(), *(c.fileno() for c in channels)],
-        )  # fmt: skip
-        for end in (theirs, *channels):
-            end.close()
+        self._root = root
+        with contextlib.ExitStack() as stack:
+            channels = [stack.enter_context(templates[m].add_channel()) for m in ("native", "interpreter")]
+            ours, theirs = socket.socketpair()
+            stack.enter_context(theirs)
+            log = stack.enter_context(open(Path(root) / f"judge-{id(self):x}.log", "wb"))
+            self._home = templates["native"].channel
+            try:
+                self._number, self.pid = self._home.spawn(
+                    "judge", {"root": root, "threads": threads},
+                    [theirs.fileno(), log.fileno(), *(c.fileno() for c in channels)],
+                )  # fmt: skip
+            except BaseException:
+                ours.close()
+                raise
         self._sock = ours
 
     def ask(self, job: Job) -> Verdict:
@@ -236,10 +263,19 @@ class _Judge:
         answer, _ = wire.receive(self._sock, deadline=deadline)
         return Verdict.from_dict(answer["verdict"])
 
+    def alive(self) -> bool:
+        """Whether the other end of its socket is still held."""
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        return not poll.poll(0)
+
     def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
         self._home.kill(self._number, wait_s=5)
-        self._log.close()
+        for left in Path(self._root).glob(f"job-{self.pid}-*"):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _environment(mode: str) -> dict[str, str]:

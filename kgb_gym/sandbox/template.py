@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PACKET = 1 << 16
 
@@ -51,10 +52,9 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     engine.send(json.dumps({"ready": mode, "threads": _threads()}).encode())
-    try:
-        _serve(engine, roles)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    _serve(engine, roles)
+    # The engine is gone, perhaps killed: its folder goes with it. The other template may still be about to do the same.
+    shutil.rmtree(os.path.dirname(root), ignore_errors=True)
 
 
 def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
@@ -110,8 +110,7 @@ def _serve(engine: socket.socket, roles: dict[str, Callable[..., None]]) -> None
                 poll.unregister(handle)
                 _drop_owner(state, handle)
                 if last:
-                    for child in list(state.children.values()):
-                        _kill(child.pid)
+                    _end_all(state)
                     return
                 continue
             _obey(state, poll, handle, json.loads(data), fds, roles)
@@ -164,7 +163,9 @@ def _child(state: _State, order: dict[str, Any], fds: list[int], roles: dict[str
         sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 (held open as long as its owner lives)
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 (held open as long as its owner lives)
         sock = socket.socket(fileno=fds[0])
-        if role != "judge":
+        if role == "judge":
+            _die_with_parent()
+        else:
             from kgb_gym.sandbox import fences
 
             if config["device"] == "cuda" and role != "compiler":
@@ -238,6 +239,14 @@ def _kill_strays(known: set[int]) -> None:
             os.waitpid(pid, 0)
 
 
+def _end_all(state: _State) -> None:
+    for child in state.children.values():
+        _kill(child.pid)
+    for child in state.children.values():
+        os.waitpid(child.pid, 0)
+    _kill_strays(set())
+
+
 def _tell(state: _State, owner: int, answer: dict[str, Any]) -> None:
     channel = state.owners.get(owner)
     if channel is not None:
@@ -249,6 +258,12 @@ def _subreaper() -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _die_with_parent() -> None:
+    import ctypes
+
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _threads() -> int:

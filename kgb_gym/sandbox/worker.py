@@ -36,7 +36,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         except wire.Closed:
             return
         job = Job.from_dict({**head["job"], "source": bytes(blobs[0]).decode("latin-1")})
-        root = tempfile.mkdtemp(prefix="job-", dir=config["root"])
+        root = tempfile.mkdtemp(prefix=f"job-{os.getpid()}-", dir=config["root"])
         try:
             verdict = verify(job, TemplateSpawner(native, interpreter, root))
         except Exception:  # noqa: BLE001 (a failure of ours becomes a harness_error verdict)

@@ -56,14 +56,24 @@ def test_a_constant_that_fills_the_memory(judge, good, constant):
 
 
 def test_a_kernel_that_fills_the_memory(judge, good):
-    source = kernel("big = tl.zeros((1 << 20,), tl.float64)", "for i in range(12):", "    big = tl.join(big, big).reshape(2 * big.shape[0])")
+    source = kernel(
+        "big = tl.zeros((1 << 20,), tl.float64)",
+        "for i in range(12):",
+        "    big = tl.join(big, big).reshape(2 * big.shape[0])",
+    )
     verdict = judge("cublas/Saxpy_v2", source, limits={"memory_bytes": 256 << 20, "correctness_s": 20.0})
     assert verdict.status in {Status.OUT_OF_MEMORY, Status.COMPILE_ERROR}, verdict.message
     good()
 
 
 def test_a_crash_ends_its_own_process_only(judge, good):
-    lines = ("deep = ()", "for _ in range(1 << 20):", "    deep = itertools.chain(deep, ())", "for _ in deep:", "    pass")
+    lines = (
+        "deep = ()",
+        "for _ in range(1 << 20):",
+        "    deep = itertools.chain(deep, ())",
+        "for _ in deep:",
+        "    pass",
+    )
     began = time.monotonic()
     verdict = judge("cublas/Saxpy_v2", "import itertools\n" + wrapper(*lines))
     assert verdict.status is Status.CRASH, verdict.message
@@ -72,7 +82,9 @@ def test_a_crash_ends_its_own_process_only(judge, good):
     good()
 
 
-@pytest.mark.parametrize("line", ["y_value = tl.load(x + (index + (1 << 44)))", "tl.store(y + (index + (1 << 44)), 1.0)"])
+@pytest.mark.parametrize(
+    "line", ["y_value = tl.load(x + (index + (1 << 44)))", "tl.store(y + (index + (1 << 44)), 1.0)"]
+)
 def test_a_wild_pointer_harms_nobody(judge, good, line):
     source = SAXPY.replace("    tl.store(y_at", f"    {line}\n    tl.store(y_at", 1)
     began = time.monotonic()

@@ -1,0 +1,219 @@
+"""Whatever process is killed at whatever moment: a verdict comes, nothing is left, and the next job is judged."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kgb_gym.operators import gold_source
+from kgb_gym.sandbox import LocalEngine
+from kgb_gym.verdict import Status, Verdict
+from kgb_gym.verification.protocols import Job, Limits
+
+SAXPY = gold_source("cublas/Saxpy_v2")
+GOOD = Job("cublas/Saxpy_v2", SAXPY.encode(), suite="smoke")
+ENTRY = "def cublasSaxpy_v2(n, alpha, x, incx, y, incy):\n"
+BODY = "BLOCK: tl.constexpr):\n"
+IN_THE_CALL = SAXPY.replace(ENTRY, ENTRY + "    while True:\n        pass\n")
+IN_THE_KERNEL = SAXPY.replace(BODY, BODY + "    while n < 1 << 30:\n        n += 0\n", 1)
+IN_COMPILE_TIME = SAXPY.replace(BODY, BODY + "    for i in tl.static_range(3000):\n        n += 0\n", 1)
+OURS = {Status.HARNESS_ERROR}
+ANY = {Status.HARNESS_ERROR, Status.CRASH}
+
+
+def job(source: str, seconds: float = 25) -> Job:
+    return Job("cublas/Saxpy_v2", source.encode(), suite="smoke", limits=Limits(correctness_s=seconds, call_s=seconds))
+
+
+def workers(engine: LocalEngine) -> list[psutil.Process]:
+    """Every process under the templates: the judge, and what serves the running job."""
+    templates = [psutil.Process(t._process.pid) for t in engine._templates.values()]
+    return [child for template in templates for child in template.children(recursive=True)]
+
+
+def folders() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("kgb-gym-*"))
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[LocalEngine]:
+    """An engine of its own, to be harmed."""
+    with LocalEngine(workers=1, platform="cpu") as engine:
+        assert engine.submit(GOOD).result(120).clean
+        yield engine
+
+
+def scratch_pid(engine: LocalEngine, role: str, before: set[int]) -> int:
+    """The process that serves a role of the running job: the one whose folder of work has that role's name."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for process in workers(engine):
+            try:
+                if process.pid not in before and f"/{role}-" in process.cwd():
+                    return process.pid
+            except psutil.Error:
+                continue
+        time.sleep(0.01)
+    raise AssertionError(f"no {role} was seen")
+
+
+def harmed(engine: LocalEngine, what: Job, harm: Callable[[], None], allowed: set[Status]) -> Verdict:
+    """The verdict of a job during which `harm` is done; then the engine is as good as before."""
+    future = engine.submit(what)
+    harm()
+    began = time.monotonic()
+    verdict = future.result(60)
+    assert verdict.status in allowed, verdict.message
+    assert time.monotonic() - began < 20
+    if verdict.status is Status.HARNESS_ERROR:
+        assert not verdict.reward_valid
+    again = engine.submit(GOOD).result(120)
+    assert again.clean, again.message
+    assert len(workers(engine)) == engine.workers
+    assert list(Path(engine._root).glob("job-*/*")) == []
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("role", "source"),
+    [("recorder", IN_THE_CALL), ("player", IN_THE_KERNEL), ("player", IN_THE_CALL), ("compiler", IN_COMPILE_TIME)],
+    ids=["recorder", "player, at work", "player, waiting", "compiler"],
+)
+def test_a_killed_worker(engine, role, source):
+    def harm():
+        os.kill(scratch_pid(engine, role, set()), signal.SIGKILL)
+
+    waiting = role == "player" and source is IN_THE_CALL
+    verdict = harmed(
+        engine, job(source, 5 if waiting else 25), harm, {Status.TIMEOUT} if waiting else ANY | {Status.COMPILE_ERROR}
+    )
+    assert not verdict.clean
+
+
+def judge_pid(engine: LocalEngine) -> int:
+    (found,) = (p.pid for p in workers(engine) if p.cwd() == "/")
+    return found
+
+
+def test_a_killed_judge_that_works(engine):
+    def harm():
+        scratch_pid(engine, "recorder", set())
+        os.kill(judge_pid(engine), signal.SIGKILL)
+
+    harmed(engine, job(IN_THE_CALL), harm, OURS)
+
+
+def test_a_killed_judge_that_waits(engine):
+    os.kill(judge_pid(engine), signal.SIGKILL)
+    verdict = engine.submit(GOOD).result(60)
+    assert verdict.status in OURS or verdict.clean
+    assert engine.submit(GOOD).result(60).clean
+
+
+@pytest.mark.parametrize("mode", ["native", "interpreter"])
+def test_a_killed_template(engine, mode):
+    def harm():
+        scratch_pid(engine, "recorder", set())
+        os.kill(engine._templates[mode]._process.pid, signal.SIGKILL)
+
+    harmed(engine, job(IN_THE_CALL if mode == "native" else IN_THE_KERNEL), harm, OURS)
+
+
+@pytest.mark.parametrize("mode", ["native", "interpreter"])
+def test_a_killed_template_between_jobs(engine, mode):
+    os.kill(engine._templates[mode]._process.pid, signal.SIGKILL)
+    time.sleep(0.2)
+    assert engine.submit(GOOD).result(120).clean
+
+
+def test_random_kills(engine):
+    """Every process of ours that a job uses, at moments that no protocol state was chosen for."""
+    for index in range(8):
+        future = engine.submit(GOOD)
+        time.sleep(0.03 + 0.06 * index)
+        victims = workers(engine)
+        if victims:
+            victims[index % len(victims)].kill()
+        verdict = future.result(60)
+        assert verdict.clean or verdict.status in ANY | {Status.COMPILE_ERROR}, verdict.message
+        assert engine.submit(GOOD).result(120).clean
+
+
+def test_close_ends_everything_even_during_a_job():
+    before, fds = folders(), psutil.Process().num_fds()
+    engine = LocalEngine(workers=1, platform="cpu")
+    running, queued = engine.submit(job(IN_THE_CALL)), engine.submit(GOOD)
+    scratch_pid_or_none = time.monotonic() + 30
+    while not any(p.cwd() != "/" for p in workers(engine)) and time.monotonic() < scratch_pid_or_none:
+        time.sleep(0.02)
+    processes = [psutil.Process(t._process.pid) for t in engine._templates.values()] + workers(engine)
+    began = time.monotonic()
+    engine.close()
+    engine.close()
+    assert time.monotonic() - began < 10
+    for future in (running, queued, engine.submit(GOOD)):
+        assert future.result(5).status is Status.HARNESS_ERROR
+    _, alive = psutil.wait_procs(processes, timeout=5)
+    assert alive == []
+    assert folders() <= before
+    assert psutil.Process().num_fds() <= fds
+
+
+def test_close_while_it_starts():
+    engine = LocalEngine(workers=1, platform="cpu")
+    future = engine.submit(GOOD)
+    time.sleep(0.3)
+    began = time.monotonic()
+    engine.close()
+    assert future.result(5).status is Status.HARNESS_ERROR
+    assert time.monotonic() - began < 10
+
+
+def test_many_threads_share_an_engine(local_engine):
+    verdicts: list[Verdict] = []
+
+    def use(number: int) -> None:
+        what = GOOD if number % 2 else job("x =")
+        verdicts.append(local_engine.submit(what).result(120))
+
+    threads = [threading.Thread(target=use, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert sorted(v.status.value for v in verdicts) == ["passed"] * 3 + ["syntax_error"] * 3
+
+
+def test_a_killed_owner_leaves_nothing(tmp_path):
+    program = (
+        "import time\nfrom kgb_gym.sandbox import LocalEngine\nfrom kgb_gym.verification.protocols import Job\n"
+        "engine = LocalEngine(workers=1, platform='cpu')\n"
+        f"future = engine.submit(Job('cublas/Saxpy_v2', {IN_THE_CALL.encode()!r}, suite='smoke'))\n"
+        "engine.start()\nprint('started', flush=True)\nfuture.result()\n"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    assert owner.stdout is not None and owner.stdout.readline() == b"started\n"
+    until = time.monotonic() + 20
+    family: list[psutil.Process] = []
+    while len(family) < 4 and time.monotonic() < until:
+        time.sleep(0.1)
+        family = psutil.Process(owner.pid).children(recursive=True)
+    assert len(family) >= 4
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert alive == []
+    assert list(tmp_path.glob("kgb-gym-*")) == []
