@@ -9,7 +9,7 @@ PLATFORM = Platform(
     default_suite="quick",
     timed=False,
     interpreted=True,
-    layers=("screen", "audit", "ghost", "play", "hidden", "contract"),
+    layers=("screen", "audit", "ghost", "play", "hidden", "contract", "state"),
     noun="GPU",
     notes=(
         (

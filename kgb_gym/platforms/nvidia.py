@@ -9,7 +9,7 @@ PLATFORM = Platform(
     default_suite="paper",
     timed=True,
     interpreted=False,
-    layers=("screen", "audit", "ghost", "play", "hidden", "contract"),
+    layers=("screen", "audit", "ghost", "play", "hidden", "contract", "state"),
     noun="NVIDIA GPU",
     notes=(
         (

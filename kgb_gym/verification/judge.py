@@ -90,7 +90,8 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         session.stage = Stage.LOADED
         with session.clock("record"):
             for trial in session.trials:
-                _record(session, recorder, trial, kernels)
+                _record(session, recorder, trial, last=trial is session.trials[-1])
+        session.layers.append("state")
         recorder.end()
         targets = job.targets if job.kind == "compile" else session.platform.compile_targets
         compiling = None
@@ -170,9 +171,8 @@ def _load(
         raise _raised(error, "importing the submission")
     missing = answer.get("missing")
     if not isinstance(missing, list):
-        raise Failure(
-            Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),)
-        )
+        raise _forged()
+    _check_violations(answer, "")
     if missing:
         raise Failure(
             Status.MISSING_INTERFACE,
@@ -188,7 +188,7 @@ def _raised(error: dict[str, Any], doing: str) -> Failure:
     return Failure(Status.RUNTIME_ERROR, f"{doing} raised an exception:\n{text}", line=line)
 
 
-def _record(session: Session, recorder: Worker, trial: Trial, kernels: Kernels) -> None:
+def _record(session: Session, recorder: Worker, trial: Trial, *, last: bool) -> None:
     """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
     job, case = session.job, trial.case
     question: dict[str, Any]
@@ -197,6 +197,7 @@ def _record(session: Session, recorder: Worker, trial: Trial, kernels: Kernels) 
     else:
         tree, blobs = pack(trial.interface.call(Maker(derive(job, case.id, "record"), tiled=True), case.params))
         question = {"interface": case.interface, "call": tree}
+    question["last"] = last
     doing = f"recording {case.id}"
     answer, out = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
     _take(session, trial, answer)
@@ -207,11 +208,6 @@ def _record(session: Session, recorder: Worker, trial: Trial, kernels: Kernels) 
 def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
     """What the recorder (or the caller) says of one call, on the trial."""
     case = trial.case
-    violations = answer.get("violations")
-    if not isinstance(violations, list):
-        raise Failure(
-            Status.HACK, "a forged answer", hacks=(Hack("state", "forged-answer", "the recorder's answer is none"),)
-        )
     if answer.get("recursion"):
         raise Failure(
             Status.RECURSION,
@@ -219,18 +215,34 @@ def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
             "back to it without end. Compute in a kernel instead",
             case=case.id,
         )
-    if violations:
-        hacks = tuple(
-            Hack(str(v.get("layer")), str(v.get("rule")), str(v.get("message"))[:500], _line(v.get("line")))
-            for v in violations[:5]
-            if isinstance(v, dict)
-        )
-        raise Failure(Status.HACK, hacks[0].message, hacks=hacks, case=case.id)
+    _check_violations(answer, case.id)
     if error := answer.get("error"):
         trial.raised = _raised(error, f"calling {trial.interface.function}")
         trial.raised_type = str(error.get("type"))
     else:
         trial.raw_record = answer.get("record")
+
+
+def _check_violations(answer: dict[str, Any], case: str) -> None:
+    """What a recorder noticed ends the verification.
+
+    Raises:
+        Failure: it noticed something, or its answer is none.
+    """
+    violations = answer.get("violations")
+    if not isinstance(violations, list) or not all(isinstance(v, dict) for v in violations):
+        raise _forged()
+    if violations:
+        hacks = tuple(
+            Hack(str(v.get("layer")), str(v.get("rule")), str(v.get("message"))[:500], _line(v.get("line")))
+            for v in violations[:5]
+        )
+        raise Failure(Status.HACK, hacks[0].message, hacks=hacks, case=case)
+
+
+def _forged() -> Failure:
+    text = "the recorder's answer is none"
+    return Failure(Status.HACK, text, hacks=(Hack("state", "forged-answer", text),))
 
 
 def _call_all(session: Session, caller: Worker, kernels: Kernels) -> None:

@@ -42,6 +42,7 @@ from kgb_gym.verification.record import (
     encode,
     is_lossy,
 )
+from kgb_gym.verification.state import Keeper
 from kgb_gym.verification.tensors import dense_bytes, poison, storage_bytes, unpack
 from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, VIEWS, verb_of
 
@@ -378,6 +379,8 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     data_dependent = bool(head.get("data_dependent"))
     held = Held(filename, live=bool(head.get("live")))
     held.install()
+    keeper = Keeper(filename)
+    keeper.watch.awake = True
     try:
         module = _load(head["text"], filename)
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
@@ -385,7 +388,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         return
     functions = {i["name"]: getattr(module, i["function"], None) for i in head["interfaces"]}
     missing = [n for n, f in functions.items() if not callable(f)]
-    wire.send(sock, {"missing": missing})
+    wire.send(sock, {"missing": missing, "violations": keeper.take(full=True)})
     rules: dict[str, Any] = {k: frozenset(v) if isinstance(v, list) else v for k, v in head["policy"].items()}
     policy = Policy(**rules)
     mount = Mount(head["source"], head["dispatch_key"], {n: f for n, f in functions.items() if callable(f)})
@@ -397,6 +400,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
             return
         recording = Recording(policy, device, filename, data_dependent)
         answer, out = _record(question, blobs, held, mount, recording)
+        answer["violations"] += keeper.take(full=bool(question.get("last")))
         wire.send(sock, answer, out)
 
 
