@@ -22,6 +22,11 @@ MAX_STEPS = 2048
 MAX_STORAGES = 2048
 MAX_RANK = 64
 MAX_CHOICES = 256
+MAX_CHOICE_STEPS = 64
+MAX_DEPTH = 8
+"""Tuples in tuples in a kernel's argument."""
+MOVED = 16
+"""All fills and copies of one record may write this many times what it may allocate."""
 OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"})
 
 
@@ -49,6 +54,11 @@ class View:
     @property
     def numel(self) -> int:
         return math.prod(self.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements, each counted as often as it occurs."""
+        return self.numel * self.dtype.itemsize
 
     @property
     def end(self) -> int:
@@ -203,12 +213,14 @@ def encode_value(value: Any) -> Any:
     raise TypeError(f"a value of type {type(value).__name__} cannot be recorded")
 
 
-def decode_value(data: Any) -> Any:
+def decode_value(data: Any, depth: int = 0) -> Any:
     """Inverse of `encode_value`; a `View` in it is not bounds-checked here.
 
     Raises:
-        BadRecord: it is not such a value.
+        BadRecord: it is not such a value, an integer no kernel can take, or nested too deeply.
     """
+    if type(data) is int and not -(2**63) <= data < 2**64:
+        raise BadRecord("malformed", "an integer of more than 64 bits")
     if data is None or isinstance(data, (bool, int, str, float)):
         return data
     if isinstance(data, dict) and len(data) == 1:
@@ -226,7 +238,9 @@ def decode_value(data: Any) -> Any:
         if kind == "tl" and isinstance(body, str):
             return TritonType(body)
         if kind == "u" and isinstance(body, list):
-            return tuple(decode_value(v) for v in body)
+            if depth >= MAX_DEPTH:
+                raise BadRecord("malformed", f"tuples nested more than {MAX_DEPTH} deep")
+            return tuple(decode_value(v, depth + 1) for v in body)
     raise BadRecord("malformed", f"not a value: {str(data)[:80]}")
 
 
@@ -256,7 +270,7 @@ def parse(data: Any, *, input_bytes: Sequence[int], kernels: frozenset[str], max
         return _parse(data, input_bytes, kernels, max_bytes)
     except BadRecord:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise BadRecord("malformed", f"malformed record: {type(error).__name__}: {error}") from error
 
 
@@ -274,14 +288,20 @@ def _parse(data: Any, input_bytes: Sequence[int], kernels: frozenset[str], max_b
         else:
             nbytes = input_bytes[source]
         storages.append(Storage(nbytes, source, DTYPES[dtype]))
-    if total > max_bytes:
-        raise BadRecord("too-large", f"the call allocates {total} bytes; {max_bytes} are allowed")
     limits = [s.nbytes for s in storages]
     steps = tuple(_step(s, limits, kernels, max_bytes) for s in data["steps"])
     returns = tuple(decode_value(v) for v in data["returns"])
     arguments = tuple(_view(v) for v in data["arguments"])
     for view in (*_views(returns), *arguments):
         _bounds(view, limits)
+    if sum(v.nbytes for v in _views(returns)) > max_bytes:
+        raise BadRecord("too-large", f"the returned tensors hold more than {max_bytes} bytes")
+    grown = sum(s.nbytes for s in steps if isinstance(s, Resize))
+    if total + grown > max_bytes:
+        raise BadRecord("too-large", f"the call allocates {total + grown} bytes; {max_bytes} are allowed")
+    moved = sum(s.dst.nbytes for s in _flat(steps) if isinstance(s, (Fill, Copy)))
+    if moved > MOVED * max_bytes:
+        raise BadRecord("too-large", f"fills and copies write {moved} bytes in one call")
     return Record(tuple(storages), steps, returns, arguments)
 
 
@@ -291,9 +311,12 @@ def _step(data: Any, limits: list[int], kernels: frozenset[str], max_bytes: int)
         value = decode_value(data["value"])
         if not isinstance(value, (bool, int, float, complex)):
             raise BadRecord("malformed", "a fill needs a number")
-        return Fill(_bounds(_view(data["dst"]), limits), value)
+        return Fill(_written(data["dst"], limits), value)
     if kind == "copy":
-        return Copy(_bounds(_view(data["dst"]), limits), _bounds(_view(data["src"]), limits))
+        dst, src = _written(data["dst"], limits), _bounds(_view(data["src"]), limits)
+        if dst.size != src.size:
+            raise BadRecord("malformed", "a copy between tensors of different shapes")
+        return Copy(dst, src)
     if kind == "draw":
         low, high = data["low"], data["high"]
         if type(low) is not int or type(high) is not int or not -(2**63) <= low < high <= 2**63 - 1:
@@ -312,15 +335,15 @@ def _step(data: Any, limits: list[int], kernels: frozenset[str], max_bytes: int)
         return _launch(data, limits, kernels)
     if kind == "tune":
         choices = data["choices"]
-        if not choices or len(choices) > MAX_CHOICES:
+        if not choices or len(choices) > MAX_CHOICES or any(len(c) > MAX_CHOICE_STEPS for c in choices):
             raise BadRecord("malformed", f"an autotuned launch needs 1 to {MAX_CHOICES} configurations")
         parsed = []
         for choice in choices:
+            if any(s["op"] not in {"fill", "copy", "launch"} for s in choice):
+                raise BadRecord("malformed", "a tuning choice holds another kind of step")
             steps = tuple(_step(s, limits, kernels, max_bytes) for s in choice)
             if not steps or not isinstance(steps[-1], Launch):
                 raise BadRecord("malformed", "a tuning choice must end in a launch")
-            if not all(isinstance(s, (Fill, Copy, Launch)) for s in steps):
-                raise BadRecord("malformed", "a tuning choice holds another kind of step")
             parsed.append(steps)
         return Tune(str(data["function"]), str(data["key"]), tuple(parsed))  # type: ignore[arg-type]
     raise BadRecord("malformed", f"unknown step {kind!r}")
@@ -428,19 +451,12 @@ def _encode_step(step: Step) -> dict[str, Any]:
         return {"op": "resize", "storage": step.storage, "nbytes": step.nbytes}
     if isinstance(step, Launch):
         return {
-            "op": "launch",
-            "function": step.function,
-            "grid": list(step.grid),
+            "op": "launch", "function": step.function, "grid": list(step.grid), "line": step.line,
             "arguments": {k: encode_value(v) for k, v in step.arguments.items()},
             "options": {k: encode_value(v) for k, v in step.options.items()},
-            "line": step.line,
-        }
-    return {
-        "op": "tune",
-        "function": step.function,
-        "key": step.key,
-        "choices": [[_encode_step(s) for s in choice] for choice in step.choices],
-    }
+        }  # fmt: skip
+    choices = [[_encode_step(s) for s in choice] for choice in step.choices]
+    return {"op": "tune", "function": step.function, "key": step.key, "choices": choices}
 
 
 def _view(data: Any) -> View:
@@ -448,14 +464,9 @@ def _view(data: Any) -> View:
     if len(size) != len(stride) or len(size) > MAX_RANK or type(flags) is not int or not 0 <= flags <= 3:
         raise BadRecord("malformed", "not a tensor's geometry")
     return View(
-        _int(storage),
-        DTYPES[dtype],
-        tuple(_int(n) for n in size),
-        tuple(_int(s) for s in stride),
-        _int(offset),
-        bool(flags & 1),
-        bool(flags & 2),
-    )
+        _int(storage), DTYPES[dtype], tuple(_int(n) for n in size), tuple(_int(s) for s in stride), _int(offset),
+        bool(flags & 1), bool(flags & 2),
+    )  # fmt: skip
 
 
 def _views(values: Any) -> Iterator[View]:
@@ -469,6 +480,14 @@ def _views(values: Any) -> Iterator[View]:
 def _bounds(view: View, limits: Sequence[int]) -> View:
     if view.storage >= len(limits) or view.end > limits[view.storage]:
         raise BadRecord("out-of-bounds", "a tensor reaches beyond its storage")
+    return view
+
+
+def _written(data: Any, limits: Sequence[int]) -> View:
+    """A view that data is written to: within its storage, and not many elements over the same memory."""
+    view = _bounds(_view(data), limits)
+    if view.nbytes > limits[view.storage]:
+        raise BadRecord("out-of-bounds", "the target of a fill or copy overlaps with itself")
     return view
 
 

@@ -53,13 +53,13 @@ def engine() -> Iterator[LocalEngine]:
         yield engine
 
 
-def scratch_pid(engine: LocalEngine, role: str, before: set[int]) -> int:
+def scratch_pid(engine: LocalEngine, role: str) -> int:
     """The process that serves a role of the running job: the one whose folder of work has that role's name."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for process in workers(engine):
             try:
-                if process.pid not in before and f"/{role}-" in process.cwd():
+                if f"/{role}-" in process.cwd():
                     return process.pid
             except psutil.Error:
                 continue
@@ -91,7 +91,7 @@ def harmed(engine: LocalEngine, what: Job, harm: Callable[[], None], allowed: se
 )
 def test_a_killed_worker(engine, role, source):
     def harm():
-        os.kill(scratch_pid(engine, role, set()), signal.SIGKILL)
+        os.kill(scratch_pid(engine, role), signal.SIGKILL)
 
     waiting = role == "player" and source is IN_THE_CALL
     verdict = harmed(
@@ -107,7 +107,7 @@ def judge_pid(engine: LocalEngine) -> int:
 
 def test_a_killed_judge_that_works(engine):
     def harm():
-        scratch_pid(engine, "recorder", set())
+        scratch_pid(engine, "recorder")
         os.kill(judge_pid(engine), signal.SIGKILL)
 
     harmed(engine, job(IN_THE_CALL), harm, OURS)
@@ -120,18 +120,16 @@ def test_a_killed_judge_that_waits(engine):
     assert engine.submit(GOOD).result(60).clean
 
 
-@pytest.mark.parametrize("mode", ["native", "interpreter"])
-def test_a_killed_template(engine, mode):
+def test_a_killed_template(engine):
     def harm():
-        scratch_pid(engine, "recorder", set())
-        os.kill(engine._templates[mode]._process.pid, signal.SIGKILL)
+        scratch_pid(engine, "recorder")
+        os.kill(engine._templates["native"]._process.pid, signal.SIGKILL)
 
-    harmed(engine, job(IN_THE_CALL if mode == "native" else IN_THE_KERNEL), harm, OURS)
+    harmed(engine, job(IN_THE_CALL), harm, OURS)
 
 
-@pytest.mark.parametrize("mode", ["native", "interpreter"])
-def test_a_killed_template_between_jobs(engine, mode):
-    os.kill(engine._templates[mode]._process.pid, signal.SIGKILL)
+def test_a_killed_template_between_jobs(engine):
+    os.kill(engine._templates["interpreter"]._process.pid, signal.SIGKILL)
     time.sleep(0.2)
     assert engine.submit(GOOD).result(120).clean
 
@@ -153,9 +151,8 @@ def test_close_ends_everything_even_during_a_job():
     before, fds = folders(), psutil.Process().num_fds()
     engine = LocalEngine(workers=1, platform="cpu")
     running, queued = engine.submit(job(IN_THE_CALL)), engine.submit(GOOD)
-    scratch_pid_or_none = time.monotonic() + 30
-    while not any(p.cwd() != "/" for p in workers(engine)) and time.monotonic() < scratch_pid_or_none:
-        time.sleep(0.02)
+    engine.start()
+    scratch_pid(engine, "recorder")
     processes = [psutil.Process(t._process.pid) for t in engine._templates.values()] + workers(engine)
     began = time.monotonic()
     engine.close()
