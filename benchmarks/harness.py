@@ -96,7 +96,9 @@ def demo() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "kgb_gym", "run", "--method", "scripted", "--operators", ",".join(names())]
         started = time.perf_counter()
-        process = subprocess.Popen([*command, "--out", str(Path(folder) / "demo")], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [*command, "--out", str(Path(folder) / "demo")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         memory = _Memory(process.pid)
         memory.start()
         code = process.wait()
