@@ -63,7 +63,7 @@ def normalise(name: str) -> str:
         return f"{source}/{stem}"
     for source, prefix in _PAPER.items():
         if text.startswith(prefix):
-            text = f"{source}/{text[len(prefix):]}"
+            text = f"{source}/{text[len(prefix) :]}"
     source, _, stem = text.partition("/")
     if source == "cublas" and stem.startswith("cublas"):
         stem = stem.removeprefix("cublas")

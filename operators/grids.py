@@ -42,8 +42,11 @@ class Grid:
 def product(*, origin: str = "paper", timed: bool = False, **axes: Sequence[Any]) -> Grid:
     """Cartesian product of the axes, first axis outermost. An axis name with commas sets several parameters at once:
     `product(**{"m,n,k": [(1, 1, 32)]})`."""
-    return Grid(tuple(_spread(dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())),
-                origin, timed)
+    return Grid(
+        tuple(_spread(dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())),
+        origin,
+        timed,
+    )
 
 
 def points(*items: Params, origin: str = "extra", timed: bool = False) -> Grid:

@@ -29,8 +29,15 @@ def answer(x, like_ptr):
 
 @triton.jit
 def add_tensors_kernel(
-    a_ptr, b_ptr, out_ptr, alpha, n,
-    A_STEP: tl.constexpr, B_STEP: tl.constexpr, ALPHA_IN_MEMORY: tl.constexpr, BLOCK: tl.constexpr,
+    a_ptr,
+    b_ptr,
+    out_ptr,
+    alpha,
+    n,
+    A_STEP: tl.constexpr,
+    B_STEP: tl.constexpr,
+    ALPHA_IN_MEMORY: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
@@ -108,15 +115,29 @@ def launch(a, b, alpha, out):
         a, a_step = laid_out_like(a, out)
         b, b_step = laid_out_like(b, out)
         add_tensors_kernel[grid](
-            a, b, out, passed(alpha, out.dtype, out.device), n,
-            A_STEP=a_step, B_STEP=b_step, ALPHA_IN_MEMORY=double, BLOCK=BLOCK_SIZE, num_warps=4,
+            a,
+            b,
+            out,
+            passed(alpha, out.dtype, out.device),
+            n,
+            A_STEP=a_step,
+            B_STEP=b_step,
+            ALPHA_IN_MEMORY=double,
+            BLOCK=BLOCK_SIZE,
+            num_warps=4,
         )
         return
     kind = float if out.dtype.is_floating_point else int
     x, factor, shift = (a, kind(1), kind(b) * alpha) if is_tensor(a) else (b, alpha, kind(a))
     scale_and_shift_kernel[grid](
-        laid_out_like(x, out)[0], out, passed(factor, out.dtype, out.device), passed(shift, out.dtype, out.device), n,
-        IN_MEMORY=double, BLOCK=BLOCK_SIZE, num_warps=4,
+        laid_out_like(x, out)[0],
+        out,
+        passed(factor, out.dtype, out.device),
+        passed(shift, out.dtype, out.device),
+        n,
+        IN_MEMORY=double,
+        BLOCK=BLOCK_SIZE,
+        num_warps=4,
     )
 
 
@@ -136,7 +157,9 @@ def check_overlap(self, other):
         return
     (first, last), (low, high) = extent(self), extent(other)
     if first < high and low < last:
-        raise RuntimeError("some elements of the input tensor and the written-to tensor refer to a single memory location")
+        raise RuntimeError(
+            "some elements of the input tensor and the written-to tensor refer to a single memory location"
+        )
 
 
 def is_dense(x):

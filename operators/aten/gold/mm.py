@@ -9,8 +9,23 @@ DOUBLE_TILE = 32
 
 @triton.jit
 def product_tile(
-    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, SUM: tl.constexpr,
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    a_row,
+    a_column,
+    b_row,
+    b_column,
+    c_row,
+    c_column,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP: tl.constexpr,
+    SUM: tl.constexpr,
 ):
     """One tile of the answer. Tiles go in groups of GROUP rows, so that neighbours share their columns in cache."""
     program = tl.program_id(0)
@@ -46,12 +61,40 @@ def product_tile(
 )
 @triton.jit
 def mm_half_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    a_row,
+    a_column,
+    b_row,
+    b_column,
+    c_row,
+    c_column,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
 ):
     product_tile(
-        a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
-        BLOCK_M, BLOCK_N, BLOCK_K, 8, tl.float32,
+        a_ptr,
+        b_ptr,
+        c_ptr,
+        M,
+        N,
+        K,
+        a_row,
+        a_column,
+        b_row,
+        b_column,
+        c_row,
+        c_column,
+        BLOCK_M,
+        BLOCK_N,
+        BLOCK_K,
+        8,
+        tl.float32,
     )
 
 
@@ -65,23 +108,78 @@ def mm_half_kernel(
 )
 @triton.jit
 def mm_single_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    a_row,
+    a_column,
+    b_row,
+    b_column,
+    c_row,
+    c_column,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
 ):
     """Products without tensor cores, which have no fp32: short tiles along K, since their loops are unrolled."""
     product_tile(
-        a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
-        BLOCK_M, BLOCK_N, BLOCK_K, 8, tl.float32,
+        a_ptr,
+        b_ptr,
+        c_ptr,
+        M,
+        N,
+        K,
+        a_row,
+        a_column,
+        b_row,
+        b_column,
+        c_row,
+        c_column,
+        BLOCK_M,
+        BLOCK_N,
+        BLOCK_K,
+        8,
+        tl.float32,
     )
 
 
 @triton.jit
 def mm_double_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column, TILE: tl.constexpr,
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    a_row,
+    a_column,
+    b_row,
+    b_column,
+    c_row,
+    c_column,
+    TILE: tl.constexpr,
 ):
     product_tile(
-        a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, c_column,
-        TILE, TILE, TILE, 8, tl.float64,
+        a_ptr,
+        b_ptr,
+        c_ptr,
+        M,
+        N,
+        K,
+        a_row,
+        a_column,
+        b_row,
+        b_column,
+        c_row,
+        c_column,
+        TILE,
+        TILE,
+        TILE,
+        8,
+        tl.float64,
     )
 
 

@@ -20,8 +20,14 @@ def tile_sizes(n, slices):
 )
 @triton.jit
 def softmax_kernel(
-    x_ptr, out_ptr, slices, n, inner,
-    BLOCK_N: tl.constexpr, BLOCK_S: tl.constexpr, ONE_TILE: tl.constexpr,
+    x_ptr,
+    out_ptr,
+    slices,
+    n,
+    inner,
+    BLOCK_N: tl.constexpr,
+    BLOCK_S: tl.constexpr,
+    ONE_TILE: tl.constexpr,
 ):
     s = tl.program_id(0).to(tl.int64) * BLOCK_S + tl.arange(0, BLOCK_S)
     k = tl.arange(0, BLOCK_N)

@@ -20,8 +20,16 @@ CHUNK = 4096
 )
 @triton.jit
 def sum_kernel(
-    x_ptr, out_ptr, answers, n, inner, chunk,
-    BLOCK_J: tl.constexpr, BLOCK_N: tl.constexpr, ACROSS: tl.constexpr, SUM: tl.constexpr,
+    x_ptr,
+    out_ptr,
+    answers,
+    n,
+    inner,
+    chunk,
+    BLOCK_J: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    ACROSS: tl.constexpr,
+    SUM: tl.constexpr,
 ):
     """Answer j of split p: the sum of x[j // inner, p * chunk : (p + 1) * chunk, j % inner]."""
     j = tl.program_id(0).to(tl.int64) * BLOCK_J + tl.arange(0, BLOCK_J)
