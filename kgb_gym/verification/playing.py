@@ -15,6 +15,7 @@ from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
 from kgb_gym.operators.oracle import bind
 from kgb_gym.verdict import Difference, Hack, Status
+from kgb_gym.verification.answers import Forged, Outputs, error_of, read_outputs
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.player import Playback
 from kgb_gym.verification.protocols import Job
@@ -31,23 +32,13 @@ from kgb_gym.verification.record import (
     reached_by_launches,
 )
 from kgb_gym.verification.session import Failure, Session, Trial
-from kgb_gym.verification.tensors import from_dense, pack, storage_of
+from kgb_gym.verification.tensors import pack, storage_of
 
 Ask = Callable[[dict[str, Any], Any, str, int], Any]
 """`ask(question, blobs, doing, max_blobs) -> (answer, blobs)`: one exchange with the player."""
 
 MIN_DISTINCT = 20
 """A random operator's two seeds must give different samples where the native operator's differ in so many elements."""
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """What one play, ghost run or live call left behind."""
-
-    returns: tuple[Any, ...]
-    """Dense tensors, or plain values."""
-    storages: Mapping[int, bytearray]
-    """Input storages after the call, those that may be written."""
 
 
 def play_call(session: Session, trial: Trial) -> Call:
@@ -74,10 +65,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     want = expected(session.operator, trial.interface, call)
     _, views = pack(call)
     if want.raises:
-        trial.judged = True
-        trial.strict = trial.paper = trial.raised is not None
-        if trial.raised is None:
-            trial.error = f"should raise an exception (the oracle raises {want.raises}), but returned"
+        _should_raise(trial, want.raises)
         return
     if trial.raised is not None:
         return
@@ -104,15 +92,11 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     }  # fmt: skip
     bound = (subject.output_bytes() + sum(len(views[i]) for i in subject.written) + (1 << 20)) * len(subject.seeds)
     answer, blobs = ask(question, subject.blobs, f"running the kernels of {trial.case.id}", 4 * bound)
-    if failure := answer.get("error"):
-        trial.judged = False
-        text = failure.get("trace") or failure.get("text")
-        raise Failure(Status.RUNTIME_ERROR, f"a kernel raised an exception:\n{text}", line=failure.get("line"),
-                      case=trial.case.id, fatal=False)  # fmt: skip
+    _kernel_raised(trial, answer)
     outputs = _outputs(subject, answer, blobs)
     _changed_inputs(subject, answer)
     compare(subject, outputs[0])
-    if session.platform.interpreted and not trial.ok and answer["plays"][0]["programs"] > 1:
+    if session.platform.interpreted and not trial.ok and answer["plays"][0].get("programs", 0) > 1:
         again, blobs = ask(
             {**question, "order": None}, subject.blobs, f"running {trial.case.id} in grid order", 4 * bound
         )
@@ -129,6 +113,28 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
             **question, "operator": session.operator.id, "interface": trial.interface.name,
             "seed": derive(session.job, trial.case.id, "time"),
         }  # fmt: skip
+
+
+def _should_raise(trial: Trial, what: str) -> None:
+    trial.judged = True
+    trial.strict = trial.paper = trial.raised is not None
+    if trial.raised is None:
+        trial.error = f"should raise an exception (the oracle raises {what}), but returned"
+
+
+def _kernel_raised(trial: Trial, answer: Mapping[str, Any]) -> None:
+    try:
+        error = error_of(answer)
+    except Forged as forged:
+        raise _hack("state", "forged-answer", str(forged), trial) from forged
+    if error is not None:
+        trial.judged = False
+        memory = error.get("type") in {"MemoryError", "OutOfMemoryError"}
+        raise Failure(
+            Status.OUT_OF_MEMORY if memory else Status.RUNTIME_ERROR,
+            f"a kernel raised an exception:\n{error.get('trace') or error.get('text')}",
+            line=error.get("line"), case=trial.case.id, fatal=memory,
+        )  # fmt: skip
 
 
 def live_question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[memoryview]]:
@@ -155,11 +161,7 @@ def judge_live(
     call = play_call(session, trial)
     want = expected(session.operator, trial.interface, call)
     if want.raises:
-        trial.judged = True
-        trial.strict = trial.paper = trial.raised is not None
-        trial.error = (
-            "" if trial.raised else f"should raise an exception (the oracle raises {want.raises}), but returned"
-        )
+        _should_raise(trial, want.raises)
         return
     if trial.raised is not None:
         return
@@ -169,8 +171,9 @@ def judge_live(
     if error := _contract(subject):
         trial.error = error
         return
+    outputs = _outputs(subject, answer, out)
     _changed_inputs(subject, answer)
-    compare(subject, _outputs(subject, answer, out)[0])
+    compare(subject, outputs[0])
     if trial.ghost is None or not trial.ok or not session.operator.kernel_required or trivial(subject):
         return
     ghost_answer, ghost_out = trial.ghost
@@ -301,10 +304,15 @@ def _ghost(subject: _Subject) -> bool:
     inputs = [storage_of(bytearray(b)) for b in subject.blobs]
     playback = Playback(record, inputs, {}, "cpu", subject.seeds[0])
     playback.poison()
-    playback.run(record.chosen(picks(session.job, record)), launches=False)
-    returns = tuple(
-        playback.tensor(v).resolve_conj().resolve_neg().clone() if isinstance(v, View) else v for v in record.returns
-    )
+    try:
+        playback.run(record.chosen(picks(session.job, record)), launches=False)
+        returns = tuple(
+            playback.tensor(v).resolve_conj().resolve_neg().clone() if isinstance(v, View) else v
+            for v in record.returns
+        )
+    except (RuntimeError, TypeError, ValueError, OverflowError) as error:
+        raise _hack("play", "unplayable", f"the recorded fills and copies cannot be carried out: {error}",
+                    subject.trial) from error  # fmt: skip
     storages = {i: bytearray(_storage_bytes(inputs[i])) for i in subject.written}
     right = _right(subject, Outputs(returns, storages))
     if not right and outputs - reached_by_launches(record) and session.operator.kernel_required:
@@ -409,21 +417,16 @@ def _changed_inputs(subject: _Subject, answer: Mapping[str, Any]) -> None:
 
 
 def _outputs(subject: _Subject, answer: Mapping[str, Any], blobs: Sequence[bytearray]) -> list[Outputs]:
-    """The answer's bytes as tensors, play by play."""
-    queue = list(blobs)
-    out = []
-    for _ in subject.seeds:
-        returns: list[Any] = []
-        for value in subject.record.returns:
-            if isinstance(value, View):
-                data = queue.pop(0)
-                if len(data) != value.numel * value.dtype.itemsize:
-                    raise _hack("state", "forged-answer", "the player's answer has the wrong size", subject.trial)
-                returns.append(from_dense(data, value.dtype, value.size))
-            else:
-                returns.append(value)
-        out.append(Outputs(tuple(returns), {i: queue.pop(0) for i in sorted(subject.written)}))
-    return out
+    ends: dict[int, int] = dict.fromkeys(subject.written, 0)
+    for view in subject.record.arguments:
+        number = subject.input_index.get(view.storage)
+        if number in ends:
+            ends[number] = max(ends[number], view.end)
+    try:
+        return read_outputs(answer, blobs, returns=subject.record.returns, written=ends, inputs=len(subject.blobs),
+                            plays=len(subject.seeds))  # fmt: skip
+    except Forged as error:
+        raise _hack("state", "forged-answer", f"the process's answer is none: {error}", subject.trial) from error
 
 
 def trivial(subject: _Subject) -> bool:
