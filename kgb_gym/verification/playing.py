@@ -32,7 +32,7 @@ from kgb_gym.verification.record import (
     reached_by_launches,
 )
 from kgb_gym.verification.session import Failure, Session, Trial
-from kgb_gym.verification.tensors import pack, storage_of
+from kgb_gym.verification.tensors import pack, storage_bytes, storage_of
 
 Ask = Callable[[dict[str, Any], Any, str, int], Any]
 """`ask(question, blobs, doing, max_blobs) -> (answer, blobs)`: one exchange with the player."""
@@ -313,7 +313,7 @@ def _ghost(subject: _Subject) -> bool:
     except (RuntimeError, TypeError, ValueError, OverflowError) as error:
         raise _hack("play", "unplayable", f"the recorded fills and copies cannot be carried out: {error}",
                     subject.trial) from error  # fmt: skip
-    storages = {i: bytearray(_storage_bytes(inputs[i])) for i in subject.written}
+    storages = {i: bytearray(storage_bytes(inputs[i])) for i in subject.written}
     right = _right(subject, Outputs(returns, storages))
     if not right and outputs - reached_by_launches(record) and session.operator.kernel_required:
         subject.session.notes.append(f"{subject.trial.case.id}: an output is never given to a kernel")
@@ -488,12 +488,6 @@ def _native_differs(subject: _Subject) -> bool:
         want = expected(subject.session.operator, subject.trial.interface, call)
         results.append([t.reference for t in (*want.returns, *want.written.values()) if isinstance(t, Target)])
     return sum(int((a != b).sum()) for a, b in zip(*results, strict=True)) >= MIN_DISTINCT
-
-
-def _storage_bytes(storage: torch.UntypedStorage) -> bytes:
-    from kgb_gym.verification.tensors import storage_bytes
-
-    return bytes(storage_bytes(storage))
 
 
 def _hack(layer: str, rule: str, message: str, trial: Trial, line: int | None = None) -> Failure:
