@@ -1,0 +1,205 @@
+"""Mutators of kernels: one small wrong change at every place where it applies. Version 1.
+
+The set is fixed: a change of it is a new version, and scores of different versions are not compared. A mutant changes
+one place inside one jitted function; wrappers stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kgb_gym.verification.rebuild import imported, is_jit
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed module."""
+
+    mutator: str
+    function: str
+    line: int
+    before: str
+    after: str
+    source: str
+
+
+Change = Callable[[ast.AST], Iterator[ast.AST]]
+"""`change(node)`: the wrong nodes that may stand in the node's place."""
+
+
+def mask_off_by_one(node: ast.AST) -> Iterator[ast.AST]:
+    """`a < b` becomes `a <= b`, and `a < b - 1`."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Lt):
+        yield ast.Compare(node.left, [ast.LtE()], node.comparators)
+        yield ast.Compare(node.left, [ast.Lt()], [ast.BinOp(node.comparators[0], ast.Sub(), ast.Constant(1))])
+
+
+def dropped_mask(node: ast.AST) -> Iterator[ast.AST]:
+    """A load or store without its mask."""
+    if _is_call(node, "load", "store", "atomic_add") and any(k.arg == "mask" for k in node.keywords):  # type: ignore[attr-defined]
+        assert isinstance(node, ast.Call)
+        yield ast.Call(node.func, node.args, [k for k in node.keywords if k.arg not in {"mask", "other"}])
+
+
+def swapped_operands(node: ast.AST) -> Iterator[ast.AST]:
+    """`a - b`, `a / b`, `tl.dot(a, b)`, `tl.where(c, a, b)` with the operands the other way round."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod)):
+        yield ast.BinOp(node.right, node.op, node.left)
+    if _is_call(node, "dot") and len(node.args) >= 2:  # type: ignore[attr-defined]
+        assert isinstance(node, ast.Call)
+        yield ast.Call(node.func, [node.args[1], node.args[0], *node.args[2:]], node.keywords)
+    if _is_call(node, "where") and len(node.args) == 3:  # type: ignore[attr-defined]
+        assert isinstance(node, ast.Call)
+        yield ast.Call(node.func, [node.args[0], node.args[2], node.args[1]], node.keywords)
+
+
+def wrong_operator(node: ast.AST) -> Iterator[ast.AST]:
+    """`+` for `-`, `-` for `+`, `+` for `*`."""
+    if isinstance(node, ast.BinOp):
+        other = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}.get(type(node.op))
+        if other is not None:
+            yield ast.BinOp(node.left, other(), node.right)
+
+
+def wrong_stride(node: ast.AST) -> Iterator[ast.AST]:
+    """A factor that is a plain name, one too large."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Name):
+        yield ast.BinOp(node.left, ast.Mult(), ast.BinOp(node.right, ast.Add(), ast.Constant(1)))
+
+
+def dropped_accumulate(node: ast.AST) -> Iterator[ast.AST]:
+    """`a += b` becomes `a = b`; `tl.dot(a, b, acc)` loses `acc`."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        target = copy.deepcopy(node.target)
+        yield ast.Assign([target], node.value)
+    if _is_call(node, "dot") and len(node.args) >= 3:  # type: ignore[attr-defined]
+        assert isinstance(node, ast.Call)
+        yield ast.Call(node.func, node.args[:2], node.keywords)
+
+
+def constant_off_by_one(node: ast.AST) -> Iterator[ast.AST]:
+    """A number one larger, and one smaller."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield ast.Constant(node.value + 1)
+        yield ast.Constant(node.value - 1)
+
+
+def flipped_comparison(node: ast.AST) -> Iterator[ast.AST]:
+    """`<` for `>`, `==` for `!=`, `and` for `or` and `&` for `|`, and the reverse."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        flips = {
+            ast.Lt: ast.Gt,
+            ast.Gt: ast.Lt,
+            ast.LtE: ast.GtE,
+            ast.GtE: ast.LtE,
+            ast.Eq: ast.NotEq,
+            ast.NotEq: ast.Eq,
+        }
+        flip = flips.get(type(node.ops[0]))
+        if flip is not None:
+            yield ast.Compare(node.left, [flip()], node.comparators)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        yield ast.BinOp(node.left, ast.BitOr() if isinstance(node.op, ast.BitAnd) else ast.BitAnd(), node.right)
+
+
+def missing_cast(node: ast.AST) -> Iterator[ast.AST]:
+    """`x.to(t)` becomes `x`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to" and node.args:
+        yield node.func.value
+
+
+def stale_block(node: ast.AST) -> Iterator[ast.AST]:
+    """A program id times another block size."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Name):
+        if node.right.id.isupper():
+            yield ast.BinOp(node.left, ast.Mult(), ast.BinOp(node.right, ast.FloorDiv(), ast.Constant(2)))
+
+
+MUTATORS: dict[str, Change] = {
+    f.__name__: f
+    for f in (
+        mask_off_by_one, dropped_mask, swapped_operands, wrong_operator, wrong_stride, dropped_accumulate,
+        constant_off_by_one, flipped_comparison, missing_cast, stale_block,
+    )
+}  # fmt: skip
+
+
+def mutants(source: str) -> list[Mutant]:
+    """Every mutant of a module, in order of line; duplicates once."""
+    tree = ast.parse(source)
+    modules = imported(tree)
+    out: dict[str, Mutant] = {}
+    for kernel in (n for n in tree.body if is_jit(n, modules)):
+        assert isinstance(kernel, ast.FunctionDef)
+        for place in _places(kernel):
+            for name, mutator in MUTATORS.items():
+                for number, _ in enumerate(mutator(_at(kernel, place))):
+                    mutant = _make(tree, kernel, place, name, mutator, number)
+                    if mutant is not None and mutant.source != ast.unparse(tree):
+                        out.setdefault(mutant.source, mutant)
+    return sorted(out.values(), key=lambda m: (m.line, m.mutator, m.after))
+
+
+Place = tuple[tuple[str, int | None], ...]
+
+
+def _places(node: ast.AST) -> Iterator[Place]:
+    """Paths to every node of a kernel's body (decorators, annotations and docstring left out)."""
+    assert isinstance(node, ast.FunctionDef)
+    for index, statement in enumerate(node.body):
+        if index == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue
+        yield from _below(statement, (("body", index),))
+
+
+def _below(node: ast.AST, path: Place) -> Iterator[Place]:
+    yield path
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            yield from _below(value, (*path, (name, None)))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, ast.AST):
+                    yield from _below(item, (*path, (name, index)))
+
+
+def _at(node: ast.AST, path: Place) -> ast.AST:
+    for name, index in path:
+        value = getattr(node, name)
+        node = value if index is None else value[index]
+    return node
+
+
+def _make(
+    tree: ast.Module, kernel: ast.FunctionDef, path: Place, name: str, mutator: Change, number: int
+) -> Mutant | None:
+    twin = copy.deepcopy(tree)
+    target = next(n for n in twin.body if isinstance(n, ast.FunctionDef) and n.name == kernel.name)
+    old = _at(target, path)
+    new = list(mutator(copy.deepcopy(old)))[number]
+    parent, (field, index) = _at(target, path[:-1]), path[-1]
+    if index is None:
+        setattr(parent, field, new)
+    else:
+        getattr(parent, field)[index] = new
+    ast.fix_missing_locations(twin)
+    try:
+        return Mutant(
+            name,
+            kernel.name,
+            getattr(old, "lineno", kernel.lineno),
+            ast.unparse(old),
+            ast.unparse(new),
+            ast.unparse(twin),
+        )
+    except (AttributeError, ValueError):
+        return None
+
+
+def _is_call(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names
