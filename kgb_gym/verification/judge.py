@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from kgb_gym.operators import Interface, Maker, get
+from kgb_gym.operators import Interface, Maker, Operator, get
 from kgb_gym.operators.baseline import resolve
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verdict import Hack, Stage, Status, Timing, Verdict
 from kgb_gym.verification import wire
+from kgb_gym.verification.answers import Forged, error_of
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.plan import chosen_cases, derive
@@ -29,13 +30,18 @@ from kgb_gym.verification.source import Source, Unparsable, defined_names, parse
 from kgb_gym.verification.tensors import pack
 
 
-def verify(job: Job, spawner: Spawner) -> Verdict:
+def verify(job: Job, spawner: Spawner, operator: Operator | None = None) -> Verdict:
     """Answer one job.
+
+    Args:
+        job: the question.
+        spawner: where processes come from.
+        operator: judge by this declaration; default: the catalogue's of the job's name.
 
     Raises:
         Exception: a failure of ours; the caller makes it a `harness_error`.
     """
-    session = Session(job, get(job.operator), get_platform(job.platform), spawner)
+    session = Session(job, operator or get(job.operator), get_platform(job.platform), spawner)
     failure: Failure | None = None
     try:
         source, kernels = _read(session)
@@ -58,7 +64,12 @@ def _read(session: Session) -> tuple[Source, Kernels]:
         missing = [i for i in operator.interfaces if i.function not in defined_names(source.tree)]
         if missing and (not job.only_defined or len(missing) == len(operator.interfaces)):
             raise Failure(Status.MISSING_INTERFACE, _missing_text([i.function for i in missing]))
-        hacks = screen(source, operator.policy, own=operator.name, data_dependent=operator.data_dependent)
+        hacks = screen(
+            source,
+            operator.policy,
+            own=operator.name if operator.source == "aten" else "",
+            data_dependent=operator.data_dependent,
+        )
         if hacks:
             raise Failure(Status.HACK, hacks[0].message, hacks=hacks)
         try:
@@ -97,11 +108,14 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         compiling = None
         if compiler is not None:
             compiling = CompileRun(session, kernels, targets, compiler)
-            compiling.start()
             stack.callback(compiling.stop)
+            if not operator.data_dependent or job.kind == "compile":
+                compiling.start()
         if player is not None and operator.data_dependent:
             _load(session, player, source, interfaces, live=True)
             _call_all(session, player, kernels)
+            if compiling is not None:
+                compiling.start()
         elif player is not None:
             _play_all(session, player, kernels)
         if compiling is not None:
@@ -167,7 +181,7 @@ def _load(
     }  # fmt: skip
     with session.clock("load"):
         answer, _ = _ask(session, recorder, head, seconds=session.job.limits.call_s, doing="importing the submission")
-    if error := answer.get("error"):
+    if error := _error(answer):
         raise _raised(error, "importing the submission")
     missing = answer.get("missing")
     if not isinstance(missing, list):
@@ -178,6 +192,13 @@ def _load(
             Status.MISSING_INTERFACE,
             _missing_text([i.function for i in interfaces if i.name in missing]) + " (a callable, once imported)",
         )
+
+
+def _error(answer: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        return error_of(answer)
+    except Forged as forged:
+        raise _forged() from forged
 
 
 def _raised(error: dict[str, Any], doing: str) -> Failure:
@@ -216,7 +237,7 @@ def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
             case=case.id,
         )
     _check_violations(answer, case.id)
-    if error := answer.get("error"):
+    if error := _error(answer):
         trial.raised = _raised(error, f"calling {trial.interface.function}")
         trial.raised_type = str(error.get("type"))
     else:
@@ -267,7 +288,7 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
     head = {"text": kernels.text, "names": sorted(kernels.names), "device": session.platform.device}
     with session.clock("load"):
         answer, _ = _ask(session, player, head, seconds=session.job.limits.call_s, doing="loading the kernels")
-    if error := answer.get("error"):
+    if error := _error(answer):
         raise Failure(Status.COMPILE_ERROR, f"the kernels cannot be loaded on their own:\n{error.get('trace')}")
 
     def ask(question: dict[str, Any], blobs: Any, doing: str, max_blobs: int) -> Any:

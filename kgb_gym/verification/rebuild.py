@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kgb_gym.verification.source import Source, dotted
@@ -80,9 +80,11 @@ def rebuild(source: Source) -> Kernels:
     lines = source.lines
     kept: list[str] = [""] * len(lines)
 
+    crowded = _crowded(source)
+
     def keep(node: ast.stmt, first: int) -> None:
         for number in range(first, (node.end_lineno or first) + 1):
-            if kept[number - 1]:
+            if kept[number - 1] or number in crowded:
                 raise BadKernel("a kernel or one of its constants shares a line with another statement", number)
             kept[number - 1] = lines[number - 1]
 
@@ -94,6 +96,9 @@ def rebuild(source: Source) -> Kernels:
     for node in kernels.values():
         jit = [d for d in node.decorator_list if _resolved(d, modules) == ("triton", "jit")]
         for decorator in jit:
+            if not _plain_decorator(decorator):
+                raise BadKernel("@triton.jit takes numbers and names of parameters here, nothing computed",
+                                decorator.lineno)  # fmt: skip
             for number in range(decorator.lineno, (decorator.end_lineno or decorator.lineno) + 1):
                 kept[number - 1] = lines[number - 1]
         keep(node, node.lineno)
@@ -113,6 +118,31 @@ def rebuild(source: Source) -> Kernels:
     return Kernels(text, frozenset(kernels), constexprs)
 
 
+def _crowded(source: Source) -> set[int]:
+    """Lines on which more than one statement of the module stands: a whole line is kept or none of it."""
+    seen: dict[int, int] = {}
+    for index, node in enumerate(source.whole.body):
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        for number in range(first, (node.end_lineno or first) + 1):
+            seen[number] = -1 if seen.get(number, index) != index else index
+    return {number for number, index in seen.items() if index < 0}
+
+
+def _plain_decorator(decorator: ast.expr) -> bool:
+    """`triton.jit`, alone or called with keywords that are numbers, parameter names or lists of them."""
+
+    def plain(value: ast.expr) -> bool:
+        if isinstance(value, (ast.List, ast.Tuple)):
+            return all(plain(e) for e in value.elts)
+        if not isinstance(value, ast.Constant):
+            return False
+        return value.value.isidentifier() if isinstance(value.value, str) else not isinstance(value.value, bytes)
+
+    if not isinstance(decorator, ast.Call):
+        return True
+    return not decorator.args and all(k.arg is not None and plain(k.value) for k in decorator.keywords)
+
+
 def _is_constexpr(argument: ast.arg) -> bool:
     note = argument.annotation
     if isinstance(note, ast.Constant):
@@ -123,16 +153,18 @@ def _is_constexpr(argument: ast.arg) -> bool:
 
 def imported(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     """Names bound by imports anywhere in the module, as dotted paths."""
-    out: dict[str, tuple[str, ...]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                path = tuple(alias.name.split("."))
-                out[alias.asname or path[0]] = path if alias.asname else path[:1]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                out[alias.asname or alias.name] = (*node.module.split("."), alias.name)
-    return out
+    return {name: path for node in ast.walk(tree) for name, path in imported_by(node)}
+
+
+def imported_by(node: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Names that one import statement binds, as dotted paths."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            path = tuple(alias.name.split("."))
+            yield alias.asname or path[0], path if alias.asname else path[:1]
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        for alias in node.names:
+            yield alias.asname or alias.name, (*node.module.split("."), alias.name)
 
 
 def _resolved(node: ast.AST, modules: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -11,10 +11,13 @@ import ast
 from kgb_gym.operators.policy import WORDS, Policy
 from kgb_gym.verdict import Hack
 from kgb_gym.verification import surface
-from kgb_gym.verification.rebuild import is_jit
+from kgb_gym.verification.purity import impurities
+from kgb_gym.verification.rebuild import imported, imported_by, is_jit
 from kgb_gym.verification.source import Source, dotted
 
 MAX_EVIDENCE = 20
+WHOLE = frozenset({("torch",), ("triton",), ("triton", "language")})
+"""Modules that hold everything: a name for them is only there to be followed by another."""
 
 
 def screen(source: Source, policy: Policy, *, own: str = "", data_dependent: bool = False) -> tuple[Hack, ...]:
@@ -46,6 +49,8 @@ class _Screen(ast.NodeVisitor):
         """Harmless builtins that the module uses as names of its own, such as a parameter called `input`."""
         self.modules: dict[str, tuple[str, ...]] = {}
         """Names bound to imported modules or to names from them, as dotted paths."""
+        self.compared: set[ast.AST] = set()
+        """Names that are only compared with None."""
 
     def report(self, node: ast.AST, rule: str, message: str) -> None:
         self.found.append(Hack("screen", rule, message, getattr(node, "lineno", None)))
@@ -54,14 +59,13 @@ class _Screen(ast.NodeVisitor):
 
     def collect_imports(self, tree: ast.Module) -> None:
         self.bound = surface.REUSABLE & {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+        self.modules = imported(tree)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    path = tuple(alias.name.split("."))
-                    self.modules[alias.asname or path[0]] = path if alias.asname else path[:1]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                for alias in node.names:
-                    self.modules[alias.asname or alias.name] = (*node.module.split("."), alias.name)
+            for name, path in imported_by(node):
+                now = self.modules[name]
+                # Versions of Triton keep libdevice in different places; otherwise one name means one thing throughout.
+                if path != now and (path[:2], now[:2]) != (("triton", "language"),) * 2:
+                    self.report(node, "import", f"{name} stands for {'.'.join(path)} and for {'.'.join(now)}")
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -90,6 +94,11 @@ class _Screen(ast.NodeVisitor):
             self.report(node, "dynamic-code", f"uses {node.id}")
         elif isinstance(node.ctx, ast.Load) and node.id in self.modules:
             self.path(node, self.modules[node.id])
+            if self.modules[node.id] in WHOLE and node not in self.compared:
+                name = ".".join(self.modules[node.id])
+                self.report(
+                    node, "module-as-value", f"uses the module {name} as a value instead of naming what it needs"
+                )
         elif isinstance(node.ctx, ast.Load) and node.id == "getattr":
             self.report(node, "getattr", "uses getattr other than to read one named attribute")
         elif _dunder(node.id) and node.id not in surface.MODULE_DUNDERS:
@@ -112,10 +121,18 @@ class _Screen(ast.NodeVisitor):
             self.attribute(node, node.attr)
         self.visit(node.value)
 
+    def visit_Compare(self, node: ast.Compare) -> None:
+        if any(isinstance(part, ast.Constant) and part.value is None for part in node.comparators):
+            self.compared.add(node.left)
+        self.generic_visit(node)
+
     def attribute(self, node: ast.AST, name: str) -> None:
         if _dunder(name):
             if name not in surface.MODULE_DUNDERS:
                 self.report(node, "dunder", f"reads {name}")
+            return
+        if name in surface.NEVER:
+            self.report(node, "internal", f"reads .{name}, which leads out of the submission")
             return
         if name in surface.READ_BACK and self.data_dependent:
             return
@@ -169,7 +186,8 @@ class _Screen(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name) and node.func.id in {"getattr", "hasattr"} and node.args:
             self.getattr_call(node)
-            for part in (*node.args, *(k.value for k in node.keywords)):
+            plain = isinstance(node.args[0], ast.Name)
+            for part in (*node.args[plain:], *(k.value for k in node.keywords)):
                 self.visit(part)
             return
         if isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) + len(node.keywords) > 1:
@@ -200,19 +218,8 @@ class _Screen(ast.NodeVisitor):
 
     def jit_body(self, node: ast.FunctionDef) -> None:
         """Inside a kernel only Triton's language counts: names of torch or of host libraries have no place there."""
-        for child in ast.walk(node):
-            if isinstance(child, ast.Name) and child.id in self.modules:
-                path = self.modules[child.id]
-                if path[0] not in {"triton", "math", "torch"}:
-                    self.report(child, "host-code-in-kernel", f"the kernel {node.name} uses {'.'.join(path)}")
-            if isinstance(child, ast.Attribute):
-                path = dotted(child)
-                if path and path[0] in self.modules and self.modules[path[0]][0] == "torch":
-                    self.report(child, "host-code-in-kernel", f"the kernel {node.name} uses {'.'.join(path)}")
-                elif _dunder(child.attr):
-                    self.report(child, "dunder", f"the kernel {node.name} reads {child.attr}")
-            if isinstance(child, ast.Name) and child.id in surface.BUILTINS_DENIED | {"getattr"}:
-                self.report(child, "dynamic-code", f"the kernel {node.name} uses {child.id}")
+        for child, rule, message in impurities(node, self.modules):
+            self.report(child, rule, message)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
         self.report(node, "async", "defines an asynchronous function")

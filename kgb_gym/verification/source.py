@@ -32,6 +32,8 @@ class Source:
     """With `\\n` line ends and without a byte-order mark."""
     tree: ast.Module
     """Without `if __name__ == "__main__"` blocks."""
+    whole: ast.Module
+    """With them."""
 
     @property
     def lines(self) -> list[str]:
@@ -72,8 +74,8 @@ def parse(data: bytes) -> Source:
         raise Unparsable(f"line {error.lineno}: {error.msg}", error.lineno) from error
     except (RecursionError, MemoryError, ValueError) as error:
         raise Unparsable(f"the parser gave up: {type(error).__name__}") from error
-    tree.body = [node for node in tree.body if not _is_main_block(node)]
-    return Source(text, tree)
+    rest = ast.Module([node for node in tree.body if not _is_main_block(node)], tree.type_ignores)
+    return Source(text, rest, tree)
 
 
 def defined_names(tree: ast.Module) -> frozenset[str]:

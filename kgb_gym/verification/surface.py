@@ -6,6 +6,8 @@ The screen reads these tables before anything runs; `verbs.py` classifies what t
 from __future__ import annotations
 
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -124,6 +126,13 @@ METHOD_DUNDERS = frozenset({
 READ_BACK = frozenset({"item", "tolist", "numpy", "cpu", "__array__", "nonzero", "is_nonzero", "equal", "allclose"})
 """Tensor attributes that bring values to the host."""
 
+NEVER = frozenset({
+    "f_back", "f_locals", "f_globals", "f_builtins", "f_code", "gi_frame", "gi_code", "cr_frame", "ag_frame",
+    "tb_frame", "tb_next", "co_code", "func_globals", "sys", "os", "modules", "builtins", "subprocess", "ctypes",
+    "importlib", "inspect", "exec", "eval", "knobs",
+})  # fmt: skip
+"""Attributes that lead from an ordinary value to frames, modules or the interpreter, whatever they are read from."""
+
 
 @cache
 def tensor_names() -> frozenset[str]:
@@ -161,22 +170,67 @@ TRITON_TOP = frozenset({
     "jit", "autotune", "heuristics", "Config", "cdiv", "next_power_of_2", "language", "tools", "__version__",
     "constexpr_function", "must_use_result",
 })  # fmt: skip
-LANGUAGE_PARTS = frozenset({"core", "extra", "math", "standard", "dtype", "pointer_type", "block_type"})
+NOT_LANGUAGE = frozenset({"extern_elementwise", "dispatch", "builtin", "handle", "to_ir"})
+"""Public names inside `triton.language` that reach past it: foreign object files, the compiler's builder."""
 
 
-def triton_allows(path: tuple[str, ...]) -> bool:
-    """Whether a dotted name from `triton` is part of the kernel language, not of the compiler or the runtime."""
+@cache
+def triton_allows(path: tuple[str, ...], module: bool = True) -> bool:
+    """Whether a dotted name from `triton` is part of the kernel language, not of the compiler or the runtime.
+
+    Args:
+        path: the name's parts.
+        module: whether it may name a module of the language itself.
+    """
     if len(path) == 1:
-        return True
+        return module
     if path[1] not in TRITON_TOP:
         return False
     if path[1] == "tools":
         return path[2:3] in ((), ("tensor_descriptor",))
-    if path[1] != "language" or len(path) <= 3:
-        return True
-    if path[2] == "core" and path[3].startswith("_"):
-        return False
-    return path[2] in LANGUAGE_PARTS or path[2].startswith(("float", "int", "uint"))
+    if path[1] != "language":
+        return len(path) == 2
+    return _of_language(path[2:], module)
+
+
+def _of_language(rest: tuple[str, ...], module: bool) -> bool:
+    """Whether every step from `triton.language` stays inside it. Names that do not exist are left to Python to report,
+    as another version may have them."""
+    import triton.language
+    import triton.language.extra.libdevice
+
+    value: Any = triton.language
+    for number, part in enumerate(rest):
+        if part.startswith("_") or part in NOT_LANGUAGE:
+            return False
+        if not isinstance(value, ModuleType):
+            return all(p in kernel_attributes() for p in rest[number:])
+        value = getattr(value, part, None)
+        if value is None:
+            return True
+        home = value.__name__ if isinstance(value, ModuleType) else _home(value)
+        if not home.startswith("triton.language") and not isinstance(value, (int, float, str)):
+            return number == 0 and part in triton.language.__all__
+    return module or not isinstance(value, ModuleType)
+
+
+def _home(value: Any) -> str:
+    inner = getattr(value, "fn", value)
+    return str(getattr(inner, "__module__", None) or type(value).__module__)
+
+
+@cache
+def kernel_attributes() -> frozenset[str]:
+    """Attributes that values inside a kernel have: blocks, types, constants and descriptors."""
+    import triton.language as tl
+
+    kinds = (tl.tensor, tl.dtype, tl.block_type, tl.pointer_type, tl.constexpr, tl.tensor_descriptor)
+    found = {n for kind in kinds for n in dir(kind) if not n.startswith("_")}
+    return frozenset(found - NOT_LANGUAGE | {
+        "dtype", "shape", "type", "numel", "ndim", "rank", "element_ty", "address_space", "scalar", "value", "name",
+        "primitive_bitwidth", "int_bitwidth", "itemsize", "fp_mantissa_width", "exponent_bias", "int_signedness", "T",
+        "block_shape", "strides", "base", "load", "store", "gather", "scatter",
+    })  # fmt: skip
 
 
 def _exists(path: tuple[str, ...]) -> bool:

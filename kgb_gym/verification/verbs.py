@@ -25,7 +25,7 @@ METADATA = frozenset({
 })  # fmt: skip
 VIEWS = frozenset({
     "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "real", "imag", "unflatten", "tensor_split", "chunk",
-    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "hsplit", "vsplit", "dsplit",
+    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "hsplit", "vsplit", "dsplit", "_unsafe_view",
 })  # fmt: skip
 """Operators that give views although their schema does not say so."""
 INPLACE_VIEWS = frozenset({
