@@ -76,16 +76,16 @@ def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
         warm.interpret()
     else:
         warm.compile_once(os.path.join(root, "warm"))
-        import triton.runtime.autotuner  # noqa: F401 (as above)
+    import triton.runtime.autotuner  # noqa: F401 (as above)
 
-        class Pass(TorchDispatchMode):
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                return func(*args, **(kwargs or {}))
+    class Pass(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
 
-        with Pass():  # type: ignore[no-untyped-call]
-            torch.empty(1)
-        library = torch.library.Library("aten", "IMPL")
-        library._destroy()
+    with Pass():  # type: ignore[no-untyped-call]
+        torch.empty(1)
+    library = torch.library.Library("aten", "IMPL")
+    library._destroy()
     return {
         "recorder": recorder.serve, "caller": recorder.serve, "player": player.serve, "compiler": compiler.serve, "judge": worker.serve,
     }  # fmt: skip

@@ -67,7 +67,7 @@ class CompileRun:
     def stop(self) -> None:
         """End the worker. May be called at any time."""
         self._process.end()
-        if self._wanted:
+        if self._thread.is_alive():
             self._thread.join(5)
 
     def _variants(self, trial: Trial) -> list[Variant]:

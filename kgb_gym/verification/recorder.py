@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from kgb_gym.operators.maker import Seeded
 from kgb_gym.operators.policy import Policy
@@ -144,7 +144,7 @@ class Audit(TorchDispatchMode):
         short = name.partition("::")[2]
         if short in recording.policy.allow_ops and verb is None:
             verb = "view"
-        if verb is None and short in READ_BACK and recording.data_dependent:
+        if verb is None and short in READ_BACK - recording.policy.deny_ops and recording.data_dependent:
             return func(*args, **kwargs)
         if verb is None:
             rule = "read-back" if short in READ_BACK else "native-compute"
@@ -233,6 +233,10 @@ class Audit(TorchDispatchMode):
 
     def _draw(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
         recording = self.recording
+        if any(isinstance(step, Draw) for step in recording.steps):
+            recording.stop(
+                "audit", "draw", "more than one random number is drawn in a call: draw one seed, toss in a kernel"
+            )
         numbers = [a for a in args if isinstance(a, int)]
         low, high = (numbers[0], numbers[1]) if len(numbers) > 1 else (0, numbers[0])
         if out.numel() != 1:
@@ -280,7 +284,7 @@ class Held:
         """The real launch: with the mount lifted and no mode active, as the interpreter computes with ATen itself."""
         original = next(run for kind, run in self._original.items() if isinstance(kernel, kind))
         lifted = self.mount.lifted() if self.mount is not None else nullcontext()
-        with lifted, _disable_current_modes():
+        with lifted, torch._C._DisableTorchDispatch():
             original(kernel, *args, grid=grid, warmup=False, **kwargs)
 
     def launch(self, kernel: Any, args: tuple[Any, ...], grid: Any, warmup: bool, kwargs: dict[str, Any]) -> None:
@@ -354,6 +358,8 @@ class Held:
             return Function(value.fn.__name__)
         if isinstance(value, (tuple, list)):
             return tuple(self.value(recording, kernel, name, v) for v in value)
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise OverflowError(f"the argument {name} of {kernel.fn.__name__} does not fit 64 bits")
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         raise TypeError(f"the argument {name} of {kernel.fn.__name__} is a {type(value).__name__}: pass tensors, numbers, "
