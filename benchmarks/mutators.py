@@ -115,9 +115,10 @@ def missing_cast(node: ast.AST) -> Iterator[ast.AST]:
 
 def stale_block(node: ast.AST) -> Iterator[ast.AST]:
     """A program id times another block size."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Name):
-        if node.right.id.isupper():
-            yield ast.BinOp(node.left, ast.Mult(), ast.BinOp(node.right, ast.FloorDiv(), ast.Constant(2)))
+    by_name = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Name)
+    if by_name and node.right.id.isupper():  # type: ignore[attr-defined]
+        assert isinstance(node, ast.BinOp)
+        yield ast.BinOp(node.left, ast.Mult(), ast.BinOp(node.right, ast.FloorDiv(), ast.Constant(2)))
 
 
 MUTATORS: dict[str, Change] = {

@@ -118,7 +118,8 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
                 compiling.start()
         elif player is not None:
             _play_all(session, player, kernels)
-        if compiling is not None:
+        failed = any((t.judged and not t.ok) or (t.raised and not t.judged) for t in session.trials)
+        if compiling is not None and not (job.fail_fast and failed):
             compiling.finish()
             session.compiled_for = tuple(targets)
         if not any(t.compile_error for t in session.trials):
@@ -304,6 +305,8 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
                 if failure.status is not Status.RUNTIME_ERROR or failure.fatal:
                     raise
                 trial.raised = failure
+            if session.job.fail_fast and not trial.ok:
+                break
     session.durations["judge"] -= session.durations.get("play", 0.0)
     session.layers += [layer for layer in ("audit", "ghost", "play", "hidden", "contract")]
 

@@ -59,6 +59,8 @@ class Job:
     """For `test`: ids or globs of cases; empty: the `smoke` suite."""
     targets: tuple[str, ...] = ("sm_90",)
     """For `compile`: `sm_80`, `sm_90`, `sm_100`, `gfx942`, …"""
+    fail_fast: bool = False
+    """End at the first case that is wrong or raises; the others are skipped, and nothing more is compiled."""
     timing: bool = True
     """Whether to time on an accelerator."""
     limits: Limits = field(default_factory=Limits)
