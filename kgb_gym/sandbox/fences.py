@@ -60,7 +60,7 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int, cpu_s: int
     starts_programs = role == "compiler" or (role in {"player", "caller"} and device == "cuda")
     with contextlib.suppress(OSError):
         landlock.restrict(
-            read=readable(), write=[scratch, *(["/dev/shm"] if device == "cuda" else [])],
+            read=(*readable(), *(("/proc",) if device == "cuda" else _OWN_PROC)), write=[scratch, *(["/dev/shm"] if device == "cuda" else [])],
             execute=executable(device) if starts_programs else (), devices=device == "cuda",
         )  # fmt: skip
     with contextlib.suppress(OSError):
@@ -80,7 +80,7 @@ def readable() -> tuple[str, ...]:
     project = Path(__file__).resolve().parent.parent
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
     packages |= {p for p in sys.path if p and Path(p).name in {"site-packages", "dist-packages"}}
-    found = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/proc", "/sys"]
+    found = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/sys"]
     for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), f"{sys.base_prefix}/lib"}:
         if path:
             found += [str(e) for e in Path(path).glob("*") if e.name not in {"site-packages", "dist-packages"}
@@ -142,6 +142,9 @@ def _environment(scratch: str, *, keep_interpreter: bool) -> None:
 
     tempfile.tempdir = scratch
 
+
+_OWN_PROC = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys", "/proc/version")
+"""Never other processes' folders: their environments hold keys. A GPU's driver reads more."""
 
 _KEEP = (
     "PATH", "LD_LIBRARY_PATH", "LANG", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "MKL_NUM_THREADS",

@@ -55,7 +55,7 @@ def test_defined_names():
     text = "import a.b, c as d\nfrom e import f as g\nx, (y, z) = 1, (2, 3)\nw: int = 1\nclass C:\n    no = 1\n"
     text += "try:\n    t = 1\nexcept E:\n    u = 1\nelse:\n    v = 1\nfinally:\n    q = 1\nwith a as b:\n    r = 1\n"
     text += "if 1:\n    s = 1\nelse:\n    o = 1\ndef fun(arg):\n    local = 1\n"
-    assert defined_names(parse(text.encode()).tree) == set("a d g x y z w C t u v q r s o fun".split())
+    assert defined_names(parse(text.encode()).tree) == {*"adgxyzwCtuvqrso", "fun"}
 
 
 def test_the_digest_is_of_what_was_received():
