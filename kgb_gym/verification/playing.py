@@ -226,7 +226,8 @@ class _Subject:
             and not self.session.operator.data_dependent
             and (self.trial.case.origin == "hidden" or first % 3 == 0)
         )
-        self.seeds = [first, first, first ^ 0x1234567] if again else [first]
+        other = derive(self.session.job, self.trial.case.id, "draw again") % 2**31
+        self.seeds = [first, first, other] if again else [first]
 
     @property
     def comparison(self) -> Comparison:
@@ -250,6 +251,8 @@ def _contract(subject: _Subject) -> str:
         view = record.arguments[subject.tensor_index(name)]
         if view.size != tuple(target.reference.shape) or view.dtype != target.reference.dtype:
             return _shape_text(name, view, target)
+    if error := _moved_arguments(subject):
+        return error
     if interface.returns_written:
         return ""
     if len(record.returns) != len(want.returns):
@@ -265,6 +268,23 @@ def _contract(subject: _Subject) -> str:
             return _shape_text(goal.name, got, goal)
         if error := _alias_error(subject, index, got, goal):
             return error
+    return ""
+
+
+def _moved_arguments(subject: _Subject) -> str:
+    """Whether a tensor of the call has other sizes, strides or memory than before (a resized `out=` may); empty if not."""
+    names = {id(v): n for n, v in subject.arguments.items() if isinstance(v, torch.Tensor)}
+    for index, tensor in enumerate(subject.tensors):
+        name = names.get(id(tensor), f"tensor {index}")
+        view, target = subject.record.arguments[index], subject.want.written.get(name)
+        if subject.input_index.get(view.storage) != subject.storage_of_tensor[index]:
+            return f"the argument {name} has other memory than before the call"
+        if target is not None and target.reference.shape != tensor.shape:
+            continue
+        before = (tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(), tensor.dtype)
+        if before != (view.size, view.stride, view.offset, view.dtype):
+            return (f"the argument {name} came with shape {list(tensor.shape)} and strides {tensor.stride()} and was left "
+                    f"with shape {list(view.size)} and strides {view.stride}")  # fmt: skip
     return ""
 
 

@@ -18,6 +18,12 @@ import torch
 from kgb_gym.operators.grids import DTYPES, plain_value
 from kgb_gym.operators.policy import Policy
 
+TRITON_TYPES = frozenset({
+    "fp16", "bf16", "fp32", "fp64", "i1", "int1", "i8", "i16", "i32", "i64", "int8", "int16", "int32", "int64", "u8",
+    "u16", "u32", "u64", "uint8", "uint16", "uint32", "uint64", "fp8e4nv", "fp8e5", "fp8e4b15", "fp8e4b8", "fp8e5b16",
+    "void",
+})  # fmt: skip
+"""Names of `tl.dtype` objects that a kernel may be given."""
 MAX_STEPS = 2048
 MAX_STORAGES = 2048
 MAX_RANK = 64
@@ -235,7 +241,7 @@ def decode_value(data: Any, depth: int = 0) -> Any:
             return _view(body)
         if kind == "fn" and isinstance(body, str):
             return Function(body)
-        if kind == "tl" and isinstance(body, str):
+        if kind == "tl" and body in TRITON_TYPES:
             return TritonType(body)
         if kind == "u" and isinstance(body, list):
             if depth >= MAX_DEPTH:
@@ -379,10 +385,14 @@ def check_policy(record: Record, policy: Policy) -> None:
     Raises:
         BadRecord: a verb, or a lossy conversion, is not allowed.
     """
+    draws = 0
     for step in _flat(record.steps):
         verb = {Fill: "fill", Copy: "copy", Draw: "draw"}.get(type(step))
         if verb is not None and verb not in policy.allow:
             raise BadRecord(f"not-allowed-{verb}", f"this operator does not allow a {verb} around its kernels")
+        draws += isinstance(step, Draw)
+        if draws > 1:
+            raise BadRecord("draw", "more than one random number is drawn in a call: draw one seed, toss in a kernel")
         if isinstance(step, Copy) and not policy.lossy_copy and is_lossy(step.src.dtype, step.dst.dtype):
             raise BadRecord(
                 "lossy-conversion",
