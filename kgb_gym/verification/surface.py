@@ -52,15 +52,17 @@ REUSABLE = frozenset({"input", "dir", "vars", "help", "compile", "open"})
 DTYPES = frozenset(n for n in dir(torch) if isinstance(getattr(torch, n), torch.dtype))
 
 TORCH = {
-    "alloc": frozenset({"empty", "empty_like", "empty_strided", "empty_permuted"}),
+    "alloc": frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "resize_as_"}),
     "fill": frozenset({
-        "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "scalar_tensor", "tensor", "as_tensor",
+        "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "scalar_tensor", "tensor", "as_tensor", "fill",
+        "fill_", "zero_",
     }),
     "view": frozenset({
         "as_strided", "view_as_real", "view_as_complex", "reshape", "transpose", "permute", "movedim", "moveaxis",
         "swapaxes", "swapdims", "unsqueeze", "squeeze", "flatten", "unflatten", "ravel", "narrow", "select", "split",
         "chunk", "unbind", "diagonal", "broadcast_tensors", "broadcast_to", "real", "imag", "conj", "t", "detach",
-        "unsafe_split", "unsafe_chunk", "split_with_sizes", "atleast_1d", "atleast_2d", "atleast_3d",
+        "unsafe_split", "unsafe_chunk", "split_with_sizes", "atleast_1d", "atleast_2d", "atleast_3d", "as_strided_",
+        "detach_", "adjoint", "hsplit", "vsplit", "dsplit", "tensor_split", "positive", "unsafe_split_with_sizes",
     }),
     "copy": frozenset({"clone", "resolve_conj", "resolve_neg"}),
     "draw": frozenset({"randint"}),
@@ -69,7 +71,7 @@ TORCH = {
         "channels_last", "channels_last_3d", "preserve_format", "Generator", "finfo", "iinfo", "promote_types",
         "result_type", "can_cast", "is_tensor", "is_floating_point", "is_complex", "numel", "broadcast_shapes",
         "get_default_dtype", "no_grad", "inference_mode", "enable_grad", "is_grad_enabled", "version", "__version__",
-        "inf", "nan", "pi", "e", "get_device", "is_same_size", "LongTensor", "FloatTensor",
+        "inf", "nan", "pi", "e", "get_device", "is_same_size", "is_signed", "LongTensor", "FloatTensor",
         "cuda", "library", "float8_e4m3fn", "float8_e5m2",
     }) - {"library"},
 }  # fmt: skip
@@ -96,6 +98,7 @@ METHODS = {
         "squeeze_", "select", "narrow", "as_strided", "detach", "movedim", "moveaxis", "swapaxes", "swapdims",
         "unbind", "chunk", "split", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "diagonal",
         "unfold", "real", "imag", "conj", "data", "transpose_", "t_", "detach_", "unsafe_split", "unsafe_chunk",
+        "as_strided_", "swapaxes_", "swapdims_", "positive", "unsafe_split_with_sizes",
     }),
     "metadata": frozenset({
         "shape", "size", "stride", "dim", "ndim", "ndimension", "numel", "nelement", "element_size", "itemsize",

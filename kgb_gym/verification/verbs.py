@@ -29,8 +29,15 @@ VIEWS = frozenset({
 })  # fmt: skip
 """Operators that give views although their schema does not say so."""
 INPLACE_VIEWS = frozenset({
-    "squeeze_", "unsqueeze_", "t_", "transpose_", "as_strided_", "detach_", "swapaxes_", "swapdims_", "requires_grad_",
+    "squeeze_", "unsqueeze_", "t_", "transpose_", "as_strided_", "detach_", "swapaxes_", "swapdims_",
 })  # fmt: skip
+NOT_DENSE = frozenset({
+    "coalesce", "indices", "_indices", "values", "_values", "ccol_indices", "col_indices", "crow_indices",
+    "row_indices", "_nested_get_values", "_nested_view_from_buffer", "_nested_view_from_jagged",
+    "_sparse_broadcast_to", "_test_autograd_multiple_dispatch_view", "_make_dual", "_autocast_to_full_precision",
+    "_autocast_to_reduced_precision", "pin_memory", "slice_inverse",
+})  # fmt: skip
+"""Operators whose schema promises a view, but which no wrapper around dense tensors needs."""
 MAY_COPY = frozenset({
     "to", "contiguous", "reshape", "flatten", "ravel", "resolve_conj", "resolve_neg", "type_as", "expand_as", "view_as",
     "reshape_as", "conj", "_reshape_alias", "unflatten", "broadcast_to", "real", "imag",
@@ -55,6 +62,8 @@ def verb_of(func: Any) -> str | None:
 def _is_view(func: Any) -> bool:
     """All returns alias an argument and nothing is written."""
     schema = func._schema
+    if schema.name.partition("::")[2] in NOT_DENSE:
+        return False
     if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
         return False
     return bool(schema.returns) and all(r.alias_info is not None for r in schema.returns)
