@@ -17,6 +17,8 @@ _AWKWARD = points(
     {"shape": (3, 5, 2, 7), "dtype": "float32", "dim": 1, "layout": "offset"},
     {"shape": (7, 29), "dtype": "float32", "dim": 1, "kind": "masked"},
     {"shape": (2, 1037), "dtype": "float32", "dim": 1, "kind": "large"},
+    {"shape": (2, 9001), "dtype": "float32", "dim": 1},
+    {"shape": (9001, 2), "dtype": "bfloat16", "dim": 0},
     {"shape": (9, 21), "dtype": "bfloat16", "dim": 1, "kind": "special"},
     {"shape": (4, 5), "dtype": "float32", "dim": 2},
 )
