@@ -80,7 +80,7 @@ class _Screen(ast.NodeVisitor):
             full = f"{node.module}.{alias.name}"
             if alias.name == "*":
                 self.report(node, "star-import", f"imports everything from {node.module}")
-            elif full in surface.IMPORTS:
+            elif full in surface.IMPORTS or node.module == "__future__":
                 continue
             elif node.module not in surface.IMPORTS:
                 self.report(node, "import", f"imports from {node.module}, which a submission may not use")

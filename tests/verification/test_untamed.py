@@ -107,7 +107,7 @@ def test_a_forged_verdict_on_the_output_changes_nothing(judge):
     assert judge("cublas/Saxpy_v2", source).status is Status.MISMATCH
 
 
-@pytest.mark.parametrize("change", ["\r\n", "\r", "\ufeff", "\n\n\n", "main", "tabs", "form feed"])
+@pytest.mark.parametrize("change", ["\r\n", "\r", "\ufeff", "\n\n\n", "main", "tabs", "form feed", "future"])
 def test_odd_text_of_a_right_kernel_passes(judge, change):
     text = {
         "\r\n": SAXPY.replace("\n", "\r\n"),
@@ -116,6 +116,7 @@ def test_odd_text_of_a_right_kernel_passes(judge, change):
         "\n\n\n": "\n\n\n" + SAXPY.rstrip("\n"),
         "main": SAXPY + "\n\nif __name__ == '__main__':\n    import sys\n\n    sys.exit(1)\n",
         "tabs": SAXPY.replace("    ", "\t"),
+        "future": "from __future__ import annotations\n\n" + SAXPY,
         "form feed": SAXPY.replace("\n@triton.jit", "\n\f@triton.jit"),
     }[change]
     verdict = judge("cublas/Saxpy_v2", text.encode())
