@@ -1,8 +1,9 @@
-"""`make bench`, or `python -m benchmarks [verify] [reset] [record] [demo]`."""
+"""`make bench`, or `python -m benchmarks [verify] [reset] [record] [demo]`; `trust [FOLDER …]` judges a corpus layer by layer."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +13,10 @@ from benchmarks.measure import machine
 
 
 def main(chosen: list[str]) -> int:
+    if chosen[:1] == ["trust"]:
+        from benchmarks import trust
+
+        return trust.main([Path(p) for p in chosen[1:]] or [trust.OWN])
     if unknown := sorted(set(chosen) - set(ALL)):
         print(f"unknown: {', '.join(unknown)}; known: {', '.join(ALL)}", file=sys.stderr)
         return 2

@@ -70,13 +70,13 @@ def _read(session: Session) -> tuple[Source, Kernels]:
             own=operator.name if operator.source == "aten" else "",
             data_dependent=operator.data_dependent,
         )
-        if hacks:
+        if hacks and session.uses("screen"):
             raise Failure(Status.HACK, hacks[0].message, hacks=hacks)
         try:
             kernels = rebuild(source)
         except BadKernel as error:
             raise Failure(Status.COMPILE_ERROR, f"line {error.line}: {error}", line=error.line) from error
-        session.layers.append("screen")
+        session.ran("screen")
         session.stage = Stage.SCREENED
     return source, kernels
 
@@ -95,14 +95,14 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         recorder = stack.enter_context(_process(session, "recorder"))
         role = "caller" if operator.data_dependent else "player"
         player = stack.enter_context(_process(session, role)) if job.kind != "compile" else None
-        wanted = kernels.names and (session.platform.interpreted or job.kind == "compile")
+        wanted = kernels.names and session.uses("compile") and (session.platform.interpreted or job.kind == "compile")
         compiler = stack.enter_context(_process(session, "compiler")) if wanted else None
         _load(session, recorder, source, interfaces)
         session.stage = Stage.LOADED
         with session.clock("record"):
             for trial in session.trials:
                 _record(session, recorder, trial, last=trial is session.trials[-1])
-        session.layers.append("state")
+        session.ran("state")
         recorder.end()
         targets = job.targets if job.kind == "compile" else session.platform.compile_targets
         compiling = None
@@ -175,7 +175,7 @@ def _load(
     head = {
         "live": live, "data_dependent": operator.data_dependent, "text": source.text, "device": session.platform.device, "dispatch_key": session.platform.dispatch_key,
         "source": operator.source, "interfaces": [{"name": i.name, "function": i.function} for i in interfaces],
-        "policy": {
+        "audit": session.uses("audit"), "policy": {
             "allow": sorted(operator.policy.allow), "lossy_copy": operator.policy.lossy_copy,
             "deny_ops": sorted(operator.policy.deny_ops), "allow_ops": sorted(operator.policy.allow_ops),
         },
@@ -187,7 +187,7 @@ def _load(
     missing = answer.get("missing")
     if not isinstance(missing, list):
         raise _forged()
-    _check_violations(answer, "")
+    _check_violations(session, answer, "")
     if missing:
         raise Failure(
             Status.MISSING_INTERFACE,
@@ -237,7 +237,7 @@ def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
             "back to it without end. Compute in a kernel instead",
             case=case.id,
         )
-    _check_violations(answer, case.id)
+    _check_violations(session, answer, case.id)
     if error := _error(answer):
         trial.raised = _raised(error, f"calling {trial.interface.function}")
         trial.raised_type = str(error.get("type"))
@@ -245,7 +245,7 @@ def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
         trial.raw_record = answer.get("record")
 
 
-def _check_violations(answer: dict[str, Any], case: str) -> None:
+def _check_violations(session: Session, answer: dict[str, Any], case: str) -> None:
     """What a recorder noticed ends the verification.
 
     Raises:
@@ -254,6 +254,7 @@ def _check_violations(answer: dict[str, Any], case: str) -> None:
     violations = answer.get("violations")
     if not isinstance(violations, list) or not all(isinstance(v, dict) for v in violations):
         raise _forged()
+    violations = [v for v in violations if session.uses(str(v.get("layer")))]
     if violations:
         hacks = tuple(
             Hack(str(v.get("layer")), str(v.get("rule")), str(v.get("message"))[:500], _line(v.get("line")))
@@ -278,7 +279,7 @@ def _call_all(session: Session, caller: Worker, kernels: Kernels) -> None:
             _take(session, trial, answer)
             judge_live(session, trial, kernels, answer, out)
     session.durations["judge"] -= session.durations.get("play", 0.0)
-    session.layers += ["audit", "ghost", "hidden", "contract"]
+    session.ran("audit", "ghost", "hidden", "contract")
 
 
 def _line(value: Any) -> int | None:
@@ -308,7 +309,7 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
             if session.job.fail_fast and not trial.ok:
                 break
     session.durations["judge"] -= session.durations.get("play", 0.0)
-    session.layers += [layer for layer in ("audit", "ghost", "play", "hidden", "contract")]
+    session.ran("audit", "ghost", "play", "hidden", "contract")
 
 
 def _time_all(session: Session, player: Worker) -> None:

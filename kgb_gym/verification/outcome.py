@@ -23,7 +23,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
             stage = Stage.TIMED if any(t.timing for t in session.trials) else Stage.GENUINE
         elif everything and job.kind == "test":
             stage = Stage.CORRECT
-    whole = job.kind == "verify" and not job.only_defined and failure is None
+    whole = job.kind == "verify" and not job.only_defined and not job.without and failure is None
     speedup, lower = _speedup(cases)
     return Verdict(
         operator=operator.id,

@@ -35,7 +35,7 @@ def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]
         cases = list(operator.cases("smoke", names))
     else:
         cases = list(operator.cases(job.suite, names))
-    if job.kind == "verify":
+    if job.kind == "verify" and "hidden" not in job.without:
         size = "quick" if job.suite == "paper" else job.suite
         cases += [i.hidden(derive(job, "hidden", i.name), size) for i in interfaces]
     random.Random(derive(job, "order")).shuffle(cases)

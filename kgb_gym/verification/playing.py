@@ -84,7 +84,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     if error := _contract(subject):
         trial.error = error
         return
-    ghost = _ghost(subject)
+    ghost = session.uses("ghost") and _ghost(subject)
     question = {
         "do": "play", "record": encode(record), "written": sorted(subject.written),
         "order": derive(session.job, trial.case.id, "order") if session.platform.interpreted else None,
@@ -251,7 +251,7 @@ def _contract(subject: _Subject) -> str:
         view = record.arguments[subject.tensor_index(name)]
         if view.size != tuple(target.reference.shape) or view.dtype != target.reference.dtype:
             return _shape_text(name, view, target)
-    if error := _moved_arguments(subject):
+    if subject.session.uses("contract") and (error := _moved_arguments(subject)):
         return error
     if interface.returns_written:
         return ""
@@ -266,7 +266,7 @@ def _contract(subject: _Subject) -> str:
             return f"{goal.name} is {got!r} where a tensor is expected"
         if got.size != tuple(goal.reference.shape) or got.dtype != goal.reference.dtype:
             return _shape_text(goal.name, got, goal)
-        if error := _alias_error(subject, index, got, goal):
+        if subject.session.uses("contract") and (error := _alias_error(subject, index, got, goal)):
             return error
     return ""
 
@@ -352,7 +352,7 @@ def compare(subject: _Subject, outputs: Outputs) -> None:
     trial.paper = all(c.paper for c in checks)
     worst = [c.difference for c in checks if c.difference is not None]
     trial.difference = max(worst, key=lambda d: d.max_abs) if worst else None
-    if stray := _stray_writes(subject, outputs):
+    if subject.session.uses("contract") and (stray := _stray_writes(subject, outputs)):
         trial.strict = trial.paper = False
         trial.error = stray
 
@@ -425,6 +425,8 @@ def _changed_inputs(subject: _Subject, answer: Mapping[str, Any]) -> None:
     Raises:
         Failure: it does not: a hack (scribbling on inputs).
     """
+    if not subject.session.uses("contract"):
+        return
     digests = answer["plays"][0]["digests"]
     for number, blob in enumerate(subject.blobs):
         if number in subject.written:

@@ -15,6 +15,9 @@ from kgb_gym.verdict import Verdict
 
 Kind = Literal["verify", "test", "compile"]
 
+LAYERS = ("screen", "audit", "state", "ghost", "hidden", "contract", "compile")
+"""Trust layers that can be left out to measure the others. Record and play is what is scored, so it always runs."""
+
 MAX_SOURCE_BYTES = 1 << 20
 """Submissions above this are refused unread: no kernel needs a mebibyte of source."""
 
@@ -63,7 +66,13 @@ class Job:
     """End at the first case that is wrong or raises; the others are skipped, and nothing more is compiled."""
     timing: bool = True
     """Whether to time on an accelerator."""
+    without: tuple[str, ...] = ()
+    """Names from `LAYERS` to leave out, to measure what the others catch. Never a clean pass."""
     limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.without) - set(LAYERS)):
+            raise ValueError(f"no such layer: {', '.join(unknown)}; use {', '.join(LAYERS)}")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data; the source as latin-1 text."""
@@ -77,7 +86,7 @@ class Job:
         values = {f.name: data[f.name] for f in fields(cls)}
         values["source"] = str(data["source"]).encode("latin-1")
         values["limits"] = Limits(**data["limits"])
-        for name in ("cases", "targets"):
+        for name in ("cases", "targets", "without"):
             values[name] = tuple(data[name])
         return cls(**values)
 

@@ -57,7 +57,11 @@ class Stopped(BaseException):
 class Recording:
     """What one call does, step by step."""
 
-    def __init__(self, policy: Policy, device: str, filename: str, data_dependent: bool = False) -> None:
+    def __init__(
+        self, policy: Policy, device: str, filename: str, data_dependent: bool = False, audit: bool = True
+    ) -> None:
+        self.audit = audit
+        """False lets native compute pass unrecorded, to measure what the other layers make of it."""
         self.policy = policy
         self.data_dependent = data_dependent
         self.device = device
@@ -145,6 +149,8 @@ class Audit(TorchDispatchMode):
         if short in recording.policy.allow_ops and verb is None:
             verb = "view"
         if verb is None and short in READ_BACK - recording.policy.deny_ops and recording.data_dependent:
+            return func(*args, **kwargs)
+        if verb is None and not recording.audit:
             return func(*args, **kwargs)
         if verb is None:
             rule = "read-back" if short in READ_BACK else "native-compute"
@@ -404,7 +410,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
             question, blobs = wire.receive(sock)
         except wire.Closed:
             return
-        recording = Recording(policy, device, filename, data_dependent)
+        recording = Recording(policy, device, filename, data_dependent, bool(head.get("audit", True)))
         answer, out = _record(question, blobs, held, mount, recording)
         answer["violations"] += keeper.take(full=bool(question.get("last")))
         wire.send(sock, answer, out)

@@ -110,6 +110,14 @@ class Session:
         """`time.monotonic()` value at which correctness must be decided."""
         return self.began + self.job.limits.correctness_s
 
+    def uses(self, layer: str) -> bool:
+        """Whether a trust layer is on; all are, except to measure the others."""
+        return layer not in self.job.without
+
+    def ran(self, *layers: str) -> None:
+        """Note that layers have run to their end."""
+        self.layers += [layer for layer in layers if self.uses(layer)]
+
     @contextlib.contextmanager
     def clock(self, phase: str) -> Iterator[None]:
         """Adds the block's wall seconds to a phase."""
