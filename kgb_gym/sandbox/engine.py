@@ -209,9 +209,12 @@ class _Template:
         """A new connection to this template; the returned end goes to a judge."""
         self.wait()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with self._lock:
-            socket.send_fds(self.sock, [json.dumps({"op": "channel"}).encode()], [theirs.fileno()])
-        theirs.close()
+        try:
+            with theirs, self._lock:
+                socket.send_fds(self.sock, [json.dumps({"op": "channel"}).encode()], [theirs.fileno()])
+        except OSError:
+            ours.close()
+            raise
         return ours
 
     def alive(self) -> bool:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -41,10 +40,6 @@ def workers(engine: LocalEngine) -> list[psutil.Process]:
     return [child for template in templates for child in template.children(recursive=True)]
 
 
-def folders() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("kgb-gym-*"))
-
-
 @pytest.fixture(scope="module")
 def engine() -> Iterator[LocalEngine]:
     """An engine of its own, to be harmed."""
@@ -64,7 +59,7 @@ def scratch_pid(engine: LocalEngine, role: str) -> int:
             except psutil.Error:
                 continue
         time.sleep(0.01)
-    raise AssertionError(f"no {role} was seen")
+    raise AssertionError(f"no {role} was seen among {workers(engine)}")
 
 
 def harmed(engine: LocalEngine, what: Job, harm: Callable[[], None], allowed: set[Status]) -> Verdict:
@@ -143,16 +138,18 @@ def test_random_kills(engine):
         if victims:
             victims[index % len(victims)].kill()
         verdict = future.result(60)
+        psutil.wait_procs(victims[index % len(victims) :][:1] if victims else [], timeout=5)
         assert verdict.clean or verdict.status in ANY | {Status.COMPILE_ERROR}, verdict.message
         assert engine.submit(GOOD).result(120).clean
 
 
 def test_close_ends_everything_even_during_a_job():
-    before, fds = folders(), psutil.Process().num_fds()
+    fds = psutil.Process().num_fds()
     engine = LocalEngine(workers=1, platform="cpu")
     running, queued = engine.submit(job(IN_THE_CALL)), engine.submit(GOOD)
     engine.start()
     scratch_pid(engine, "recorder")
+    assert not running.done()
     processes = [psutil.Process(t._process.pid) for t in engine._templates.values()] + workers(engine)
     began = time.monotonic()
     engine.close()
@@ -162,7 +159,7 @@ def test_close_ends_everything_even_during_a_job():
         assert future.result(5).status is Status.HARNESS_ERROR
     _, alive = psutil.wait_procs(processes, timeout=5)
     assert alive == []
-    assert folders() <= before
+    assert not Path(engine._root).exists()
     assert psutil.Process().num_fds() <= fds
 
 
