@@ -19,9 +19,9 @@ from typing import Any
 
 from kgb_gym.operators.grids import plain_value
 from kgb_gym.verification import wire
+from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.player import MODULE, TL_NAMES, load_kernels
 from kgb_gym.verification.record import Function, Launch, TritonType, View, decode_value, encode_value
-from kgb_gym.verification.recorder import describe_error
 
 POINTERS = {
     "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "i8", "int16": "i16",

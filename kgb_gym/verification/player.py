@@ -21,6 +21,7 @@ import torch
 
 from kgb_gym.platforms.guard import Guard
 from kgb_gym.verification import wire
+from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.record import (
     Copy,
     Draw,
@@ -36,7 +37,6 @@ from kgb_gym.verification.record import (
     encode_value,
     parse,
 )
-from kgb_gym.verification.recorder import describe_error
 from kgb_gym.verification.tensors import dense_bytes, poison, storage_bytes, storage_of
 
 MODULE = "kernels"

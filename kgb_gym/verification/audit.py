@@ -1,0 +1,150 @@
+"""The audit layer: every ATen operator of a call, seen below Python, turned into the policy's verbs or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kgb_gym.verification.record import (
+    Copy,
+    Draw,
+    Fill,
+    Resize,
+    View,
+    is_lossy,
+)
+from kgb_gym.verification.recording import Recording
+from kgb_gym.verification.tensors import poison
+from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, VIEWS, verb_of
+
+
+class Audit(TorchDispatchMode):
+    """Sees every ATen operator of the call, below autograd and in every grad mode, and turns it into verbs."""
+
+    def __init__(self, recording: Recording, mounted: Mapping[Any, str]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.recording = recording
+        self.mounted = mounted
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in self.mounted:
+            return func(*args, **kwargs)
+        recording = self.recording
+        name = func._schema.name
+        verb = verb_of(func)
+        short = name.partition("::")[2]
+        if short in recording.policy.allow_ops and verb is None:
+            verb = "view"
+        if verb is None and short in READ_BACK - recording.policy.deny_ops and recording.data_dependent:
+            return func(*args, **kwargs)
+        if verb is None and not recording.audit:
+            return func(*args, **kwargs)
+        if verb is None:
+            rule = "read-back" if short in READ_BACK else "native-compute"
+            why = "reads values back to the host" if rule == "read-back" else "computes outside your kernels"
+            recording.stop("audit", rule, f"{name.replace('::', '.')} {why}")
+        if verb not in recording.policy.allow or short in recording.policy.deny_ops:
+            recording.stop(
+                "audit", f"not-allowed-{verb}", f"{name.replace('::', '.')} is not allowed for this operator"
+            )
+        before = [a.untyped_storage().nbytes() for a in args[:1] if isinstance(a, torch.Tensor)]
+        out = func(*args, **kwargs)
+        getattr(self, f"_{verb}")(short, args, kwargs, out, before)
+        return out
+
+    def _view(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        """Geometry only, unless a composite operator had to copy."""
+        for leaf in out if isinstance(out, (list, tuple)) else (out,):
+            if (
+                isinstance(leaf, torch.Tensor)
+                and not self.recording.knows(leaf)
+                and (name in MAY_COPY or name in VIEWS)
+            ):
+                if leaf.shape != args[0].shape:
+                    self.recording.stop(
+                        "audit", "native-compute", f"aten.{name} rearranges values outside your kernels"
+                    )
+                if "copy" not in self.recording.policy.allow:
+                    self.recording.stop("audit", "not-allowed-copy", f"aten.{name} copies here, which is not allowed")
+                self._copy(name, args, kwargs, leaf, before)
+
+    def _metadata(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        """Nothing to record."""
+
+    def _alloc(self, name: str, args: Any, kwargs: Any, out: Any, before: list[int]) -> None:
+        recording = self.recording
+        if name.startswith("resize"):
+            recording.view(args[0], "the resized tensor")
+            after = args[0].untyped_storage().nbytes()
+            if after > before[0]:
+                storage = args[0].untyped_storage()
+                poison(storage, args[0].dtype, player=False, start=before[0])
+                recording.steps.append(Resize(recording.register(args[0]), after))
+            return
+        recording.register(out)
+        poison(out.untyped_storage(), out.dtype, player=False)
+
+    def _fill(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        recording = self.recording
+        if name == "fill_" and isinstance(args[1], torch.Tensor):
+            source = recording.view(args[1], "the fill value")
+            target = recording.view(args[0], "the filled tensor")
+            recording.steps.append(Copy(target, View(source.storage, source.dtype, target.size, (0,) * len(target.size),
+                                                     source.offset)))  # fmt: skip
+            return
+        if not name.endswith("_"):
+            recording.register(out)
+        if out.numel():
+            recording.steps.append(Fill(recording.view(out, "the filled tensor"), _first(out)))
+
+    def _copy(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        recording = self.recording
+        if name == "copy_":
+            pair = args[0], args[1]
+        elif name in {"lift_fresh", "lift"}:
+            if not recording.knows(args[0]):
+                if args[0].numel() > 1:
+                    recording.stop("audit", "host-table", "torch.tensor(...) brings values from the host to the device")
+                recording.register(out)
+                if out.numel():
+                    recording.steps.append(Fill(recording.view(out, "the constant"), _first(out)))
+            return
+        else:
+            pair = out, args[0]
+            if out.untyped_storage()._cdata == args[0].untyped_storage()._cdata:
+                return
+            source = recording.view(args[0], "the source of a copy")
+            recording.register(out)
+        dst, src = pair
+        target, source = recording.view(dst, "the target of a copy"), recording.view(src, "the source of a copy")
+        if is_lossy(source.dtype, target.dtype) and not recording.policy.lossy_copy:
+            recording.stop("audit", "lossy-conversion",
+                           f"a conversion from {source.dtype} to {target.dtype} computes: do it inside a kernel")  # fmt: skip
+        if source.size != target.size:
+            source = recording.view(src.expand(dst.shape), "the source of a copy")
+        recording.steps.append(Copy(target, source))
+
+    def _draw(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        recording = self.recording
+        if any(isinstance(step, Draw) for step in recording.steps):
+            recording.stop(
+                "audit", "draw", "more than one random number is drawn in a call: draw one seed, toss in a kernel"
+            )
+        numbers = [a for a in args if isinstance(a, int)]
+        low, high = (numbers[0], numbers[1]) if len(numbers) > 1 else (0, numbers[0])
+        if out.numel() != 1:
+            recording.stop("audit", "draw", "only one one-element integer tensor may be drawn in a call")
+        recording.register(out)
+        recording.steps.append(
+            Draw(recording.view(out, "the drawn tensor"), low, high, kwargs.get("generator") is not None)
+        )
+
+
+def _first(tensor: torch.Tensor) -> Any:
+    return tensor.as_strided((1,), (1,), tensor.storage_offset()).item()
