@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from kgb_gym.sandbox import LocalEngine
 # Nothing that is tested may need a network, and a developer's own settings must not reach the tests.
 os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
 os.environ.pop("KGB_PLATFORM", None)
+# A shell that starts the tests in the background has interrupts ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
