@@ -15,7 +15,6 @@ import signal
 import site
 import sys
 import sysconfig
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -227,6 +226,3 @@ def _cannot_grow() -> None:
     except MemoryError:
         return
     raise AssertionError("the allocation succeeded")
-
-
-__all__ = ["Fence", "Mapping", "doctor", "enter"]

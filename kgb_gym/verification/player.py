@@ -32,7 +32,6 @@ from kgb_gym.verification.record import (
     Resize,
     Step,
     TritonType,
-    Tune,
     View,
     encode_value,
     parse,
@@ -262,6 +261,3 @@ def _play(
         answer["plays"].append({"digests": digests, "programs": playback.programs})
         answer["values"] = [None if isinstance(v, View) else encode_value(v) for v in record.returns]
     return answer, out
-
-
-__all__ = ["Playback", "Tune", "load_kernels", "serve"]

@@ -22,6 +22,7 @@ from kgb_gym.verification.protocols import Job
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import (
     BadRecord,
+    Launch,
     Record,
     Tune,
     View,
@@ -78,7 +79,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
         check_provenance(record)
     except BadRecord as broken:
         raise _hack("play", broken.rule, str(broken), trial, broken.line) from broken
-    trial.launches = sum(1 for _ in record.chosen(picks(session.job, record)) if type(_).__name__ == "Launch")
+    trial.launches = sum(isinstance(s, Launch) for s in record.chosen(picks(session.job, record)))
     trial.judged = True
     subject = _Subject(session, trial, call, want, record, [bytes(v) for v in views])
     if error := _contract(subject):
