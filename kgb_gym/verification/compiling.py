@@ -14,7 +14,6 @@ from kgb_gym.verification.protocols import Ended
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import BadRecord, Launch, Record, parse
 from kgb_gym.verification.session import Failure, Session, Trial, Worker
-from kgb_gym.verification.tensors import pack
 
 
 class CompileRun:
@@ -114,12 +113,9 @@ def _compiler_died(ended: Ended) -> Failure:
 def _parsed(trial: Trial, kernels: Kernels, session: Session) -> Record | None:
     if trial.raw_record is None:
         return None
-    from kgb_gym.verification.playing import play_call
-
-    _, blobs = pack(play_call(session, trial))
     try:
         return parse(
-            trial.raw_record, input_bytes=[len(b) for b in blobs], kernels=kernels.names,
+            trial.raw_record, input_bytes=trial.input_bytes, kernels=kernels.names,
             max_bytes=session.job.limits.memory_bytes,
         )  # fmt: skip
     except BadRecord:

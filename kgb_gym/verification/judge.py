@@ -220,6 +220,7 @@ def _record(session: Session, recorder: Worker, trial: Trial, *, last: bool) -> 
         tree, blobs = pack(trial.interface.call(Maker(derive(job, case.id, "record"), tiled=True), case.params))
         question = {"interface": case.interface, "call": tree}
     question["last"] = last
+    trial.input_bytes = [len(b) for b in blobs]
     doing = f"recording {case.id}"
     answer, out = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
     _take(session, trial, answer)

@@ -51,6 +51,8 @@ class Trial:
     interface: Interface
     raw_record: Any = None
     """What the recorder handed over: not yet parsed."""
+    input_bytes: list[int] = field(default_factory=list)
+    """Sizes of the call's input storages: the same for the values recorded and those played."""
     raised: Failure | None = None
     """The call, or a kernel of it, raised an exception."""
     raised_type: str = ""
