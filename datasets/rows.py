@@ -21,7 +21,7 @@ Row = dict[str, Any]
 _SHARED = (
     *("operator", "source_sha256", "suite", "platform", "stage", "status", "message", "clean", "clean_paper"),
     *("hacks", "baseline", "only_defined", "data_dependent", "speedup", "speedup_lower"),
-    *("calibration", "compiled_for", "layers", "notes"),
+    *("calibration", "profile", "compiled_for", "layers", "notes"),
 )
 """Fields of a verdict that are columns of the same name and form."""
 
@@ -55,6 +55,7 @@ def verdict_columns(verdict: Verdict) -> Row:
         "speedup": verdict.speedup,
         "speedup_lower": verdict.speedup_lower,
         "calibration": plain["calibration"],
+        "profile": plain["profile"],
         "compiled_for": list(verdict.compiled_for),
         "layers": list(verdict.layers),
         "notes": list(verdict.notes),

@@ -70,6 +70,15 @@ TIMING = pa.struct(
         ("launch_bound", pa.bool_()),
     ]
 )
+PROFILE = pa.struct(
+    [
+        ("case", pa.string()),
+        ("method", pa.string()),
+        ("share", pa.float64()),
+        ("own", pa.list_(pa.string())),
+        ("other", pa.list_(pa.string())),
+    ]
+)
 CASE = pa.struct(
     [
         ("case", pa.string()),
@@ -168,6 +177,12 @@ STEP_COLUMNS: tuple[Column, ...] = (
     Column("layers", pa.list_(pa.string()), "Trust layers that ran to their end."),
     Column("notes", pa.list_(pa.string()), "What else the verification had to say."),
     Column("calibration", TIMING, "A/A: the baseline timed against itself on one case; null where nothing was timed."),
+    Column(
+        "profile",
+        PROFILE,
+        "What ran on the GPU while one case was played: kernels of the submission (`own`), fills and copies around them "
+        "(`other`), and the submission's share of the device time; null where nothing was profiled.",
+    ),
     Column("durations", pa.list_(DURATION), "Wall seconds of the verification by phase."),
     Column("reward", pa.float64(), "The step's reward: the sum of `reward_terms`."),
     Column("reward_terms", pa.list_(TERM), "Named parts of the reward: `potential`, `token_cost`, `hack_penalty`."),

@@ -82,6 +82,21 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """What ran on the GPU while one case was played (L3 of the paper)."""
+
+    case: str
+    method: str
+    """`profiler`: `torch.profiler`, with device times; `graph nodes`: names of a CUDA graph's kernels, without."""
+    share: float | None
+    """Share of the device time in the submission's own kernels, in [0, 1]; None where only names are known."""
+    own: tuple[str, ...]
+    """Kernels of the submission that ran."""
+    other: tuple[str, ...]
+    """Everything else that ran: fills and copies around them."""
+
+
+@dataclass(frozen=True)
 class Difference:
     """The largest deviation of one output from its oracle."""
 
@@ -156,6 +171,8 @@ class Verdict:
     """The same mean over the lower ends of the intervals."""
     calibration: Timing | None = None
     """A/A: the baseline against itself on one timed case, with the speedup that it should not have."""
+    profile: Profile | None = None
+    """What ran on the GPU; None where nothing was profiled."""
     compiled_for: tuple[str, ...] = ()
     """Targets for which every launched function compiled."""
     layers: tuple[str, ...] = ()
@@ -198,6 +215,7 @@ class Verdict:
             values["stage"], values["status"] = Stage(data["stage"]), Status(data["status"])
             values["cases"] = tuple(_case(c) for c in data.get("cases", ()))
             values["calibration"] = _timing(data.get("calibration"))
+            values["profile"] = _profile(data.get("profile"))
             values["hacks"] = tuple(Hack(**h) for h in data.get("hacks", ()))
             for name in ("compiled_for", "layers", "notes"):
                 values[name] = tuple(data.get(name, ()))
@@ -224,6 +242,10 @@ def _case(data: Mapping[str, Any]) -> CaseResult:
 
 def _timing(data: Mapping[str, Any] | None) -> Timing | None:
     return None if data is None else Timing(**{**data, "interval": tuple(data["interval"])})
+
+
+def _profile(data: Mapping[str, Any] | None) -> Profile | None:
+    return None if data is None else Profile(**{**data, "own": tuple(data["own"]), "other": tuple(data["other"])})
 
 
 def _plain(value: Any) -> Any:

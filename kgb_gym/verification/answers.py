@@ -38,6 +38,25 @@ def error_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     return error
 
 
+def strays_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What guard regions showed, over all plays (see `platforms.fence`).
+
+    Raises:
+        Forged: it is no such list.
+    """
+    out: list[dict[str, Any]] = []
+    for play in answer["plays"]:
+        told = play.get("stray", [])
+        if not isinstance(told, list):
+            raise Forged("guard regions that are no list")
+        for stray in told:
+            numbers = [stray.get(k) for k in ("nbytes", "bytes", "distance")] if isinstance(stray, dict) else [None]
+            if not all(type(n) is int for n in numbers) or stray.get("side") not in {"before", "after"}:
+                raise Forged("a guard region that is none")
+            out.append(stray)
+    return out
+
+
 def read_outputs(
     answer: Mapping[str, Any], blobs: Sequence[bytearray], *, returns: Sequence[Any], written: Mapping[int, int],
     inputs: int, plays: int,
@@ -63,6 +82,7 @@ def read_outputs(
         if not isinstance(digests, list) or len(digests) != inputs or type(play.get("programs", 0)) is not int:
             raise Forged("a play without a digest for every input")
     views = [v for v in returns if isinstance(v, View)]
+    strays_of(answer)
     if len(told) != plays or len(blobs) != plays * (len(views) + len(written)):
         raise Forged("another number of outputs than was asked for")
     queue = iter(blobs)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from kgb_gym.verdict import Status
 from kgb_gym.verification import wire
 from kgb_gym.verification.compiler import Variant, depth_plan, encode_variant, variant
-from kgb_gym.verification.playing import picks
 from kgb_gym.verification.protocols import Ended
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import BadRecord, Launch, Record, parse
 from kgb_gym.verification.session import Failure, Session, Trial, Worker
+from kgb_gym.verification.subject import picks
 
 
 class CompileRun:

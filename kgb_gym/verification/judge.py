@@ -10,23 +10,24 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from kgb_gym.operators import Interface, Maker, Operator, get
-from kgb_gym.operators.baseline import resolve
 from kgb_gym.platforms import get as get_platform
-from kgb_gym.verdict import Hack, Stage, Status, Timing, Verdict
-from kgb_gym.verification import wire
+from kgb_gym.verdict import Hack, Stage, Status, Verdict
+from kgb_gym.verification import freshness, wire
 from kgb_gym.verification.answers import Forged, error_of
+from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.plan import chosen_cases, derive
-from kgb_gym.verification.playing import judge_case, judge_live, live_question, play_call
+from kgb_gym.verification.playing import judge_case, judge_live, live_question
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
 from kgb_gym.verification.session import Failure, Session, Trial, Worker
-from kgb_gym.verification.source import Source, Unparsable, defined_names, parse
+from kgb_gym.verification.source import Source, Unparsable, defined_names, line_of, parse
 from kgb_gym.verification.tensors import pack
 
 
@@ -43,13 +44,23 @@ def verify(job: Job, spawner: Spawner, operator: Operator | None = None) -> Verd
     """
     session = Session(job, operator or get(job.operator), get_platform(job.platform), spawner)
     failure: Failure | None = None
+    source: Source | None = None
     try:
         source, kernels = _read(session)
         _run(session, source, kernels)
     except Failure as caught:
         failure = caught
+        if source is not None:
+            _place(failure, session, source)
     session.durations["total"] = time.monotonic() - session.began
     return conclude(session, failure)
+
+
+def _place(failure: Failure, session: Session, source: Source) -> None:
+    """Evidence that has no line of its own stands where the function of its case is defined."""
+    function = next((t.interface.function for t in session.trials if t.case.id == failure.case), "")
+    line = line_of(source.tree, function)
+    failure.hacks = tuple(h if h.line is not None else replace(h, line=line) for h in failure.hacks)
 
 
 def _read(session: Session) -> tuple[Source, Kernels]:
@@ -100,8 +111,7 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         _load(session, recorder, source, interfaces)
         session.stage = Stage.LOADED
         with session.clock("record"):
-            for trial in session.trials:
-                _record(session, recorder, trial, last=trial is session.trials[-1])
+            _record_all(session, recorder)
         session.ran("state")
         recorder.end()
         targets = job.targets if job.kind == "compile" else session.platform.compile_targets
@@ -125,7 +135,7 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         if not any(t.compile_error for t in session.trials):
             session.stage = Stage.COMPILED
         if player is not None and job.kind == "verify" and session.platform.timed and job.timing:
-            _time_all(session, player)
+            time_all(session, player, kernels)
 
 
 @contextlib.contextmanager
@@ -210,7 +220,25 @@ def _raised(error: dict[str, Any], doing: str) -> Failure:
     return Failure(Status.RUNTIME_ERROR, f"{doing} raised an exception:\n{text}", line=line)
 
 
-def _record(session: Session, recorder: Worker, trial: Trial, *, last: bool) -> None:
+def _record_all(session: Session, recorder: Worker) -> None:
+    """Have every case recorded, and a drawn one a second time after all others (see `freshness`)."""
+    wanted = freshness.first_candidate(session)
+    kept: Trial | None = None
+    for number, trial in enumerate(session.trials):
+        keep = kept is None and wanted is not None and number >= wanted
+        _record(session, recorder, trial, keep=keep, last=trial is session.trials[-1])
+        kept = trial if keep and trial.raised is None else kept
+    if kept is None or (asked := freshness.question(session, kept)) is None:
+        return
+    question, blobs = asked
+    answer, _ = _ask(session, recorder, question, blobs, seconds=session.job.limits.call_s,
+                     doing=f"recording {kept.case.id} again")  # fmt: skip
+    again = Trial(kept.case, kept.interface)
+    _take(session, again, answer)
+    freshness.compare(kept, again)
+
+
+def _record(session: Session, recorder: Worker, trial: Trial, *, keep: bool, last: bool) -> None:
     """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
     job, case = session.job, trial.case
     question: dict[str, Any]
@@ -218,7 +246,7 @@ def _record(session: Session, recorder: Worker, trial: Trial, *, last: bool) -> 
         question, blobs = live_question(session, trial)
     else:
         tree, blobs = pack(trial.interface.call(Maker(derive(job, case.id, "record"), tiled=True), case.params))
-        question = {"interface": case.interface, "call": tree}
+        question = {"interface": case.interface, "call": tree, "keep": keep}
     question["last"] = last
     trial.input_bytes = [len(b) for b in blobs]
     doing = f"recording {case.id}"
@@ -311,42 +339,3 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
                 break
     session.durations["judge"] -= session.durations.get("play", 0.0)
     session.ran("audit", "ghost", "play", "hidden", "contract")
-
-
-def _time_all(session: Session, player: Worker) -> None:
-    """Time the paper's timed cases that are right; nothing is timed unless every case is."""
-    trials = [t for t in session.trials if t.case.timed]
-    if not trials or not all(t.ok for t in session.trials):
-        return
-    session.baseline = resolve(session.operator, trials[0].interface, session.platform.name).label
-    limit = session.job.limits.performance_s
-    with contextlib.ExitStack() as stack:
-        with session.clock("lease"):
-            stack.enter_context(session.spawner.lease(session.platform.name, exclusive=True))
-        stack.enter_context(session.clock("time"))
-        deadline = time.monotonic() + limit
-        for number, trial in enumerate(trials):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                session.notes.append(f"timing stopped after {number} of {len(trials)} cases: {limit:g} s were spent")
-                break
-            tree, blobs = pack(play_call(session, trial))
-            for calibrate in (True, False) if number == 0 else (False,):
-                question = {**trial.timing_question, "call": tree, "do": "time", "calibrate": calibrate,
-                            "budget_s": min(2.0, left / (len(trials) - number) / 2)}  # fmt: skip
-                try:
-                    answer, _ = player.ask(question, blobs, deadline=deadline)
-                except (wire.Late, wire.Closed, wire.WireError) as error:
-                    session.notes.append(f"timing {trial.case.id} failed: {type(error).__name__}")
-                    return
-                if "untimed" in answer:
-                    session.baseline = answer["untimed"]
-                    return
-                if "error" in answer:
-                    session.notes.append(f"timing {trial.case.id} failed: {answer['error'].get('text')}")
-                    continue
-                timing = Timing(**{**answer["timing"], "interval": tuple(answer["timing"]["interval"])})
-                if calibrate:
-                    session.calibration = timing
-                else:
-                    trial.timing = timing

@@ -44,6 +44,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         speedup=speedup,
         speedup_lower=lower,
         calibration=session.calibration,
+        profile=session.profile,
         compiled_for=session.compiled_for if stage.rank >= Stage.COMPILED.rank else (),
         layers=tuple(session.layers),
         notes=tuple(session.notes),
@@ -104,7 +105,8 @@ def difference_text(difference: Difference) -> str:
         return f"{difference.output}: {difference.note} ({difference.got}, needs {difference.expected})"
     return (
         f"{difference.output}{list(difference.index)} is {difference.got}, expected {difference.expected} "
-        f"(largest absolute error {difference.max_abs:.3g}; {difference.mismatches} of {difference.total} elements)"
+        f"(largest absolute error {difference.max_abs:.3g}; {difference.mismatches} of {difference.total} elements"
+        f"{'; ' + hole if (hole := difference.note.partition(', ')[2]) else ''})"
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from kgb_gym.platforms.fence import Fence
 from kgb_gym.platforms.guard import Guard
 from kgb_gym.verification import wire
 from kgb_gym.verification.errors import describe_error
@@ -51,6 +52,7 @@ class Playback:
         device: `cpu` or `cuda`.
         seed: for draws.
         guard: watches the interpreter's memory; None on a GPU, and where nothing is launched.
+        fence: where memory comes from that shows stray writes; None: plain memory.
     """
 
     def __init__(
@@ -61,18 +63,29 @@ class Playback:
         device: str,
         seed: int,
         guard: Guard | None = None,
+        fence: Fence | None = None,
     ) -> None:
         self.guard = guard
+        self.fence = fence
         self.record = record
         self.kernels = kernels
         self.device = device
-        self.storages = [
-            inputs[s.input] if s.input is not None else torch.UntypedStorage(s.nbytes, device=device)
-            for s in record.storages
-        ]
+        self.storages = [inputs[s.input] if s.input is not None else self._fresh(s.nbytes) for s in record.storages]
         self._tensors: dict[View, torch.Tensor] = {}
         self.programs = 0
         self.reseed(seed)
+
+    def _fresh(self, nbytes: int) -> torch.UntypedStorage:
+        if self.fence is not None:
+            return self.fence.storage(nbytes)
+        return torch.UntypedStorage(nbytes, device=self.device)
+
+    def input(self, number: int) -> torch.UntypedStorage | None:
+        """The memory of input `number` as it is now: a resized one has moved. None: the record does not touch it."""
+        for storage, made in zip(self.record.storages, self.storages, strict=True):
+            if storage.input == number:
+                return made
+        return None
 
     def reseed(self, seed: int) -> None:
         """Fresh generators: the one that the call was given, and the default one."""
@@ -105,11 +118,25 @@ class Playback:
                     step.low, step.high, generator=self._given if step.given else self._default
                 )
             elif isinstance(step, Resize):
-                storage, held = self.storages[step.storage], self.storages[step.storage].nbytes()
-                storage.resize_(max(step.nbytes, held))
-                poison(storage, self.record.storages[step.storage].dtype, player=True, start=held)
+                self._resize(step)
             else:
                 raise TypeError("a tuning step must be chosen before it is played")
+
+    def _resize(self, step: Resize) -> None:
+        """Grow a storage: fresh memory, its content copied, the rest poisoned. A smaller size changes nothing."""
+        storage = self.storages[step.storage]
+        held = storage.nbytes()
+        if step.nbytes <= held:
+            return
+        if self.fence is None:
+            storage.resize_(step.nbytes)
+        else:
+            grown = self.fence.storage(step.nbytes)
+            if held:
+                grown[:held].copy_(storage)
+            self.storages[step.storage] = storage = grown
+            self._tensors = {v: t for v, t in self._tensors.items() if v.storage != step.storage}
+        poison(storage, self.record.storages[step.storage].dtype, player=True, start=held)
 
     def launch(self, step: Launch) -> None:
         count = step.grid[0] * step.grid[1] * step.grid[2]
@@ -210,7 +237,7 @@ def _answer(
         if question["do"] == "time":
             from kgb_gym.verification.timing import time_case
 
-            return time_case(question, blobs, kernels), []
+            return time_case(question, blobs, kernels)
         return _play(question, blobs, kernels, device, guard)
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         cause = error.__cause__ if type(error).__name__ == "InterpreterError" and error.__cause__ else error
@@ -228,36 +255,46 @@ def _play(
     record = parse(
         question["record"], input_bytes=[len(b) for b in blobs], kernels=frozenset(kernels), max_bytes=1 << 40
     )
-    written = set(question["written"])
     answer: dict[str, Any] = {"plays": []}
     out: list[memoryview] = []
     for seed in question["seeds"]:
-        inputs = [storage_of(bytearray(b), device) for b in blobs]
-        if guard is not None:
-            guard.rng = None if question["order"] is None else random.Random(question["order"])
-        playback = Playback(record, inputs, kernels, device, seed, guard)
-        playback.poison()
         pick = {(f, k): i for f, k, i in question["pick"]}
         if device == "cuda":
             from kgb_gym.verification.timing import tune
 
-            pick = tune(record, playback, pick)
-            inputs = [storage_of(bytearray(b), device) for b in blobs]
-            playback = Playback(record, inputs, kernels, device, seed)
-            playback.poison()
+            spare = Playback(record, [storage_of(b, device) for b in blobs], kernels, device, seed)
+            spare.poison()
+            pick = tune(record, spare, pick)
+        fence = Fence(device) if device != "cpu" else None
+        inputs = [fence.holding(b) if fence is not None else storage_of(bytearray(b)) for b in blobs]
+        if guard is not None:
+            guard.rng = None if question["order"] is None else random.Random(question["order"])
+        playback = Playback(record, inputs, kernels, device, seed, guard, fence)
+        playback.poison()
         playback.run(record.chosen(pick))
-        if device == "cuda":
+        if fence is not None:
             torch.cuda.synchronize()
-        for value in record.returns:
-            if isinstance(value, View):
-                out.append(dense_bytes(playback.tensor(value)))
-        digests: list[str | None] = []
-        for index, storage in enumerate(inputs):
-            if index in written:
-                out.append(storage_bytes(storage))
-                digests.append(None)
-            else:
-                digests.append(hashlib.blake2b(storage_bytes(storage), digest_size=16).hexdigest())
-        answer["plays"].append({"digests": digests, "programs": playback.programs})
+        digests = hand_over(playback, inputs, question["written"], out)
+        answer["plays"].append({
+            "digests": digests, "programs": playback.programs,
+            "stray": fence.stray() if fence is not None else [],
+        })  # fmt: skip
         answer["values"] = [None if isinstance(v, View) else encode_value(v) for v in record.returns]
     return answer, out
+
+
+def hand_over(
+    playback: Playback, inputs: Sequence[torch.UntypedStorage], written: Sequence[int], out: list[memoryview]
+) -> list[str | None]:
+    """What a play left: its returned tensors and written inputs to `out`; digests of the other inputs."""
+    out += [dense_bytes(playback.tensor(v)) for v in playback.record.returns if isinstance(v, View)]
+    digests: list[str | None] = []
+    for index, given in enumerate(inputs):
+        now = playback.input(index)
+        content = storage_bytes(given if now is None else now)
+        if index in written:
+            out.append(content)
+            digests.append(None)
+        else:
+            digests.append(hashlib.blake2b(content, digest_size=16).hexdigest())
+    return digests

@@ -31,7 +31,7 @@ from kgb_gym.verification.record import (
 )
 from kgb_gym.verification.recording import Recording, Stopped
 from kgb_gym.verification.state import Keeper
-from kgb_gym.verification.tensors import dense_bytes, storage_bytes, unpack
+from kgb_gym.verification.tensors import dense_bytes, over, refill, storage_bytes, unpack
 
 MODULE = "submission"
 
@@ -66,13 +66,14 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     policy = Policy(**rules)
     mount = Mount(head["source"], head["dispatch_key"], {n: f for n, f in functions.items() if callable(f)})
     held.mount = mount
+    kept: list[torch.UntypedStorage] = []
     while True:
         try:
             question, blobs = wire.receive(sock)
         except wire.Closed:
             return
         recording = Recording(policy, device, filename, data_dependent, bool(head.get("audit", True)))
-        answer, out = _record(question, blobs, held, mount, recording)
+        answer, out = _record(question, blobs, held, mount, recording, kept)
         answer["violations"] += keeper.take(full=bool(question.get("last")))
         wire.send(sock, answer, out)
 
@@ -87,11 +88,27 @@ def _load(text: str, filename: str) -> types.ModuleType:
 
 
 def _record(
-    question: Mapping[str, Any], blobs: list[bytearray], held: Held, mount: Mount, recording: Recording
+    question: Mapping[str, Any],
+    blobs: list[bytearray],
+    held: Held,
+    mount: Mount,
+    recording: Recording,
+    kept: list[torch.UntypedStorage],
 ) -> tuple[dict[str, Any], list[memoryview]]:
-    """Call an interface once. The answer holds the record, and where the question asks for `outputs`, their values."""
+    """Call an interface once. The answer holds the record, and where the question asks for `outputs`, their values.
+
+    With `keep` the call's memory is kept, and a later question with `again` puts its values into that memory.
+    """
     device, filename = recording.device, recording.filename
-    call, storages, tensors = unpack(question["call"], blobs, device)
+    if question.get("again"):
+        storages = kept
+        refill(storages, blobs)
+        call = over(question["call"], storages, device)
+        tensors = call.tensors()
+    else:
+        call, storages, tensors = unpack(question["call"], blobs, device)
+    if question.get("keep"):
+        kept[:] = storages
 
     def generator(value: Any) -> Any:
         if isinstance(value, Seeded):

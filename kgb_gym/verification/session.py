@@ -10,7 +10,7 @@ from typing import Any
 
 from kgb_gym.operators import Case, Interface, Operator
 from kgb_gym.platforms import Platform
-from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing
+from kgb_gym.verdict import CaseResult, Difference, Hack, Profile, Stage, Status, Timing
 from kgb_gym.verification import wire
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 
@@ -106,6 +106,7 @@ class Session:
     compiled_for: tuple[str, ...] = ()
     baseline: str = "none"
     calibration: Timing | None = None
+    profile: Profile | None = None
 
     @property
     def deadline(self) -> float:

@@ -99,6 +99,16 @@ def defined_names(tree: ast.Module) -> frozenset[str]:
     return frozenset(names)
 
 
+def line_of(tree: ast.Module, name: str) -> int | None:
+    """The line on which the module first binds a name by `def` or assignment; None if it does not."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node.lineno
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            return node.lineno
+    return None
+
+
 def dotted(node: ast.AST) -> tuple[str, ...]:
     """`torch.cuda.Event` as ("torch", "cuda", "Event"); empty if the expression is not a dotted name."""
     parts: list[str] = []

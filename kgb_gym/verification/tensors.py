@@ -57,6 +57,21 @@ def unpack(
 ) -> tuple[Call, list[torch.UntypedStorage], list[torch.Tensor]]:
     """Inverse of `pack` on a device: the call, its storages, and its tensors in the order of `Call.tensors()`."""
     storages = [storage_of(b, device) for b in blobs]
+    call = over(data, storages, device)
+    return call, storages, call.tensors()
+
+
+def refill(storages: Sequence[torch.UntypedStorage], blobs: Sequence[bytearray]) -> None:
+    """Other bytes into the same memory; a storage that has been resized gets its size back."""
+    for storage, data in zip(storages, blobs, strict=True):
+        if storage.nbytes() != len(data):
+            storage.resize_(len(data))
+        if data:
+            storage.copy_(storage_of(data))
+
+
+def over(data: Mapping[str, Any], storages: Sequence[torch.UntypedStorage], device: str = "cpu") -> Call:
+    """A packed call over storages that are already there."""
 
     def tree(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -79,8 +94,7 @@ def unpack(
         parts = [tree(v) for v in body]
         return parts if kind == "l" else tuple(parts)
 
-    call = Call(tuple(tree(a) for a in data["args"]), {k: tree(v) for k, v in data["kwargs"].items()})
-    return call, storages, call.tensors()
+    return Call(tuple(tree(a) for a in data["args"]), {k: tree(v) for k, v in data["kwargs"].items()})
 
 
 def storage_bytes(storage: torch.UntypedStorage) -> memoryview:
@@ -115,6 +129,15 @@ def from_dense(data: bytearray, dtype: torch.dtype, size: Sequence[int]) -> torc
     return torch.frombuffer(data, dtype=torch.uint8).view(dtype).reshape(tuple(size))
 
 
+def poison_byte(dtype: torch.dtype, *, player: bool) -> int:
+    """The byte that fills fresh memory of a type (see `poison`)."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return 0xFF
+    if dtype is torch.bool:
+        return 0 if player else 1
+    return 0x5B if player else 0xA5
+
+
 def poison(storage: torch.UntypedStorage, dtype: torch.dtype, *, player: bool, start: int = 0) -> None:
     """Fill fresh memory with values that no right answer holds by luck: NaN for floating point, odd bytes otherwise.
 
@@ -122,15 +145,9 @@ def poison(storage: torch.UntypedStorage, dtype: torch.dtype, *, player: bool, s
     """
     if storage.nbytes() <= start:
         return
-    if dtype.is_floating_point or dtype.is_complex:
-        value = 0xFF
-    elif dtype is torch.bool:
-        value = 0 if player else 1
-    else:
-        value = 0x5B if player else 0xA5
     flat = torch.empty(0, dtype=torch.uint8, device=storage.device)
     flat.set_(storage, 0, (storage.nbytes(),), (1,))
-    flat[start:].fill_(value)
+    flat[start:].fill_(poison_byte(dtype, player=player))
 
 
 def _float(value: float) -> str:

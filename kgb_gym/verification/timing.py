@@ -20,6 +20,7 @@ import torch
 from kgb_gym.operators.catalog import get
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Seeded
+from kgb_gym.verification.profile import watch
 from kgb_gym.verification.record import Record, Step, Tune, parse
 from kgb_gym.verification.tensors import unpack
 
@@ -54,27 +55,30 @@ def interval_of_median(values: Sequence[float], confidence: float = 0.95) -> tup
     return ordered[low], ordered[n - 1 - low]
 
 
-def time_case(question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapping[str, Any]) -> dict[str, Any]:
+def time_case(
+    question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[memoryview]]:
     """Time one case on the current CUDA device.
 
     Args:
-        question: `record`, `pick`, `call`, `operator`, `interface`, `budget_s`, and `calibrate` (time the baseline
-            against itself instead).
+        question: `record`, `pick`, `call`, `operator`, `interface`, `budget_s`, `calibrate` (time the baseline against
+            itself instead), and `look` (say what ran on the GPU, and hand over what the timed loop leaves).
         blobs: the call's storages.
         kernels: the submission's jitted functions.
 
     Returns:
-        `{"timing": {...}}`, or `{"error": ...}` if the baseline is not available here.
+        `{"timing": {...}}`, or `{"untimed": ...}` if the baseline is not available here. After a look also `profile`
+        (see `profile.watch`) and `plays`, with the outputs as in an answer to `play`.
     """
     from kgb_gym.operators.baseline import resolve
-    from kgb_gym.verification.player import Playback
+    from kgb_gym.verification.player import Playback, hand_over
 
     operator = get(question["operator"])
     interface = operator.interface(question["interface"])
     baseline = resolve(operator, interface, "nvidia")
     call = baseline.call
     if call is None:
-        return {"untimed": baseline.label}
+        return {"untimed": baseline.label}, []
     record = parse(
         question["record"], input_bytes=[len(b) for b in blobs], kernels=frozenset(kernels), max_bytes=1 << 40
     )
@@ -120,15 +124,34 @@ def time_case(question: Mapping[str, Any], blobs: list[bytearray], kernels: Mapp
     pairs = measure(graphs or sides, rng, float(question["budget_s"]), fresh)
     ratios = [b / s for s, b in pairs]
     low, high = interval_of_median(ratios)
-    base = statistics.median(b for _, b in pairs)
-    return {
+    base, own = statistics.median(b for _, b in pairs), statistics.median(s for s, _ in pairs)
+    answer: dict[str, Any] = {
         "timing": {
-            "submission_us": statistics.median(s for s, _ in pairs), "baseline_us": base,
-            "speedup": statistics.median(ratios), "interval": [low, high], "repeats": len(pairs), "cache": "cold",
-            "method": method, "launch_bound": base < LAUNCH_BOUND_US,
+            "submission_us": own, "baseline_us": base, "speedup": statistics.median(ratios), "interval": [low, high],
+            "repeats": len(pairs), "cache": "cold", "method": method, "launch_bound": base < LAUNCH_BOUND_US,
         },
-        "label": baseline.label,
+        "label": baseline.label, "wall": wall_clock((graphs or sides)[0][0], rng),
     }  # fmt: skip
+    out: list[memoryview] = []
+    if question.get("look"):
+        fresh[0]()
+        (graphs or sides)[0][0]()
+        torch.cuda.synchronize()
+        inputs, _, playback = keep[0][1], keep[1], keep[2]
+        answer["plays"] = [{"digests": hand_over(playback, inputs, question["written"], out)}]
+        answer["profile"] = watch(sides[0][0])
+    return answer, out
+
+
+def wall_clock(run: Callable[[], None], rng: random.Random) -> dict[str, float]:
+    """Wall microseconds of one of `count` runs back to back, `count` drawn: what device events cannot be talked out of."""
+    count = rng.randint(10, 40)
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    for _ in range(count):
+        run()
+    torch.cuda.synchronize()
+    return {"count": count, "us": (time.perf_counter() - began) * 1e6 / count}
 
 
 def measure(
