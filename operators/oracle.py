@@ -108,7 +108,8 @@ def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
     except Exception as error:  # noqa: BLE001 (whatever the native operator raises is what a call must raise)
         return Expected(raises=type(error).__name__)
     leaves = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
-    wide = _precise(op, call) if not operator.view and not operator.random else None
+    exact = (interface.compare or operator.compare).exact
+    wide = _precise(op, call) if not exact and not operator.view and not operator.random else None
     arguments = bind(operator, interface, plain)
     names = written_names(operator, interface)
     returns: list[Any] = []
