@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ import torch
 from kgb_gym.operators import Call, Check, Comparison, Expected, Maker, Seeded, Target, expected
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
-from kgb_gym.operators.oracle import bind
+from kgb_gym.operators.oracle import argument, bind
 from kgb_gym.verdict import Difference, Hack, Status
 from kgb_gym.verification.answers import Forged, Outputs, error_of, read_outputs
 from kgb_gym.verification.plan import derive
@@ -147,7 +147,7 @@ def live_question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[
     order: dict[int, int] = {}
     for tensor in call.tensors():
         order.setdefault(tensor.untyped_storage()._cdata, len(order))
-    written = sorted({order[arguments[n].untyped_storage()._cdata] for n in want.written})
+    written = sorted({order[argument(arguments, n).untyped_storage()._cdata] for n in want.written})
     return {"interface": trial.interface.name, "call": tree, "outputs": True, "written": written}, blobs
 
 
@@ -235,7 +235,7 @@ class _Subject:
         return self.trial.interface.compare or self.session.operator.compare
 
     def tensor_index(self, name: str) -> int:
-        value = self.arguments[name]
+        value = argument(self.arguments, name)
         return next(i for i, t in enumerate(self.tensors) if t is value)
 
     def storage_index(self, name: str) -> int:
@@ -305,7 +305,14 @@ def _alias_error(subject: _Subject, index: int, got: View, goal: Target) -> str:
             return f"{goal.name} must have the conjugate and negative bits of the native operator's view"
     elif source is not None and goal.reference.numel():
         return f"{goal.name} shares the memory of an input; the schema promises fresh memory"
+    elif subject.session.operator.strides and _steps(got.size, got.stride) != _steps(got.size, goal.reference.stride()):
+        return f"{goal.name} must have strides {tuple(goal.reference.stride())}, not {got.stride}"
     return ""
+
+
+def _steps(size: Sequence[int], stride: Sequence[int]) -> list[int]:
+    """The strides that decide where an element lies: none in an empty tensor, nor those of single elements."""
+    return [s for n, s in zip(size, stride, strict=True) if n > 1] if all(size) else []
 
 
 def _shape_text(name: str, got: View, goal: Target) -> str:
@@ -390,7 +397,7 @@ def _pair(subject: _Subject, goal: Target, got: torch.Tensor) -> tuple[Target, t
     widen = subject.session.platform.widen.get(str(plain_value(got.dtype)), 1.0)
     plain = goal.reference.resolve_conj().resolve_neg()
     if plain is not goal.reference:
-        goal = Target(goal.name, plain, goal.precise, goal.touched)
+        goal = replace(goal, reference=plain)
     return goal, got.resolve_conj().resolve_neg(), subject.arguments, widen
 
 
@@ -453,8 +460,11 @@ def _outputs(subject: _Subject, answer: Mapping[str, Any], blobs: Sequence[bytea
 
 
 def trivial(subject: _Subject) -> bool:
-    """Whether every expected output is empty, one constant, or equal to an input: then the ghost run says nothing."""
-    targets = [t for t in subject.want.returns if isinstance(t, Target)] + list(subject.want.written.values())
+    """Whether every expected output is an alias, empty, one constant, or equal to an input: then the ghost run says
+    nothing."""
+    want = subject.want
+    fresh = [t for i, t in enumerate(want.returns) if isinstance(t, Target) and i not in want.aliases]
+    targets = [*fresh, *want.written.values()]
     return all(_trivial(t.reference, subject.tensors) for t in targets)
 
 
