@@ -37,6 +37,9 @@ class Target:
     """The answer in float64 or complex128 before rounding; None: exact comparison with `reference`."""
     touched: torch.Tensor | None = None
     """Bool mask: where False, the element must keep its bits. None: every element may change."""
+    item: int | None = None
+    """Its place in a written argument that is a list of tensors: error models then see each list's tensor at this place
+    instead of the list."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class Close:
     def _walk(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float, *, brief: bool) -> Check:
         """Compare block by block, which keeps temporaries in cache; a block that is plainly right costs little."""
         assert target.precise is not None
+        if target.item is not None:
+            arguments = {n: v[target.item] if isinstance(v, list) else v for n, v in arguments.items()}
         gate = self._gate(got.dtype, arguments, widen)
         scale = torch.as_tensor(self.scale(arguments) if self.scale else math.nan, dtype=torch.float64)
         own_scale = self.scale is not None

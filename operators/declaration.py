@@ -107,13 +107,14 @@ class Interface:
     """The Python signature as text. For ATen left empty: the schema says."""
     returns_written: bool = False
     """vLLM and cuBLAS style: the result is in the written arguments and what is returned does not matter."""
-    touched: Callable[..., Mapping[str, torch.Tensor]] | None = None
+    touched: Callable[..., Mapping[str, Any]] | None = None
     """Called with the call's arguments by keyword. For a written argument of which only some elements may change: a
-    bool mask by argument name, True = may change. All others must keep their bits. None: all may change."""
-    oracle: Callable[..., Mapping[str, torch.Tensor]] | None = None
+    bool mask by argument name, True = may change (a list of masks where the argument is a list). All others must keep
+    their bits. None: all may change."""
+    oracle: Callable[..., Mapping[str, Any]] | None = None
     """Plain high-precision definition, called with the call's arguments by keyword: the answer of each written
-    argument in its full shape, float64 or complex128 (or the argument's own dtype where exact). None: the native ATen
-    overload (see `oracle`)."""
+    argument in its full shape, float64 or complex128 (or the argument's own dtype where exact), a list where the
+    argument is one. None: the native ATen overload (see `oracle`)."""
     compare: Comparison | None = None
     """Overrides the operator's comparison for this interface."""
 
@@ -175,6 +176,8 @@ class Operator:
     """Further facts for the prompt: layouts, conventions, corner cases."""
     view: bool = False
     """Returns an alias of an input, whose strides, offset and storage are compared."""
+    strides: bool = False
+    """Fresh tensors that it returns must have the native operator's strides (in dimensions of more than one element)."""
     random: bool = False
     """Judged by distribution and by determinism under a seed."""
     kernel_required: bool = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,7 +32,7 @@ class Expected:
     returns: tuple[Any, ...] = ()
     """Targets for returned tensors in order, other values as they are."""
     written: Mapping[str, Target] = field(default_factory=dict)
-    """Targets for written arguments by name."""
+    """Targets for written arguments by name; of an argument that is a list, by `name[index]` for each of its tensors."""
     aliases: Mapping[int, str] = field(default_factory=dict)
     """Which returned tensor must share the storage of which argument."""
     same_object: Mapping[int, str] = field(default_factory=dict)
@@ -85,18 +85,28 @@ def expected(operator: Operator, interface: Interface, call: Call) -> Expected:
     touched = interface.touched(**arguments) if interface.touched else {}
     written = {}
     for name in interface.writes:
-        original, answer = arguments[name], answers[name]
-        precise = (
-            answer if answer.dtype in (torch.float64, torch.complex128) and answer.dtype != original.dtype else None
-        )
-        if precise is None and answer.dtype in (torch.float64, torch.complex128):
-            precise = answer
-        reference = answer.to(original.dtype)
-        mask = touched.get(name)
-        if mask is not None:
-            reference = torch.where(mask, reference, original)
-        written[name] = Target(name, reference, precise, mask)
+        if not isinstance(arguments[name], list):
+            written[name] = _defined(name, arguments[name], answers[name], touched.get(name))
+            continue
+        for index, original in enumerate(arguments[name]):
+            mask = touched[name][index] if name in touched else None
+            label = f"{name}[{index}]"
+            written[label] = replace(_defined(label, original, answers[name][index], mask), item=index)
     return Expected(written=written)
+
+
+def _defined(name: str, original: torch.Tensor, answer: torch.Tensor, mask: torch.Tensor | None) -> Target:
+    precise = answer if answer.dtype in (torch.float64, torch.complex128) else None
+    reference = answer.to(original.dtype)
+    if mask is not None:
+        reference = torch.where(mask, reference, original)
+    return Target(name, reference, precise, mask)
+
+
+def argument(arguments: Mapping[str, Any], name: str) -> Any:
+    """The argument that a target's name says: `C`, or `Carray[2]` for one tensor of a list."""
+    base, _, index = name.partition("[")
+    return arguments[base][int(index[:-1])] if index else arguments[base]
 
 
 def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
@@ -108,7 +118,8 @@ def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
     except Exception as error:  # noqa: BLE001 (whatever the native operator raises is what a call must raise)
         return Expected(raises=type(error).__name__)
     leaves = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
-    wide = _precise(op, call) if not operator.view and not operator.random else None
+    exact = (interface.compare or operator.compare).exact
+    wide = _precise(op, call) if not exact and not operator.view and not operator.random else None
     arguments = bind(operator, interface, plain)
     names = written_names(operator, interface)
     returns: list[Any] = []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -22,12 +23,24 @@ from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, VIEWS, verb_of
 
 
 class Audit(TorchDispatchMode):
-    """Sees every ATen operator of the call, below autograd and in every grad mode, and turns it into verbs."""
+    """Sees every ATen operator of the call, below autograd and in every grad mode, and turns it into verbs.
 
-    def __init__(self, recording: Recording, mounted: Mapping[Any, str]) -> None:
+    Args:
+        recording: where the verbs go.
+        mounted: the overloads that the submission stands for.
+        lifted: takes the mount away while the audit itself computes, which may be by the very operator that is mounted.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        mounted: Mapping[Any, str],
+        lifted: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.recording = recording
         self.mounted = mounted
+        self.lifted = lifted
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -55,7 +68,8 @@ class Audit(TorchDispatchMode):
             )
         before = [a.untyped_storage().nbytes() for a in args[:1] if isinstance(a, torch.Tensor)]
         out = func(*args, **kwargs)
-        getattr(self, f"_{verb}")(short, args, kwargs, out, before)
+        with self.lifted():
+            getattr(self, f"_{verb}")(short, args, kwargs, out, before)
         return out
 
     def _view(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -75,7 +75,14 @@ def _alias_error(subject: Subject, index: int, got: View, goal: Target) -> str:
             return f"{goal.name} must have the conjugate and negative bits of the native operator's view"
     elif source is not None and goal.reference.numel():
         return f"{goal.name} shares the memory of an input; the schema promises fresh memory"
+    elif subject.session.operator.strides and _steps(got.size, got.stride) != _steps(got.size, goal.reference.stride()):
+        return f"{goal.name} must have strides {tuple(goal.reference.stride())}, not {got.stride}"
     return ""
+
+
+def _steps(size: Sequence[int], stride: Sequence[int]) -> list[int]:
+    """The strides that decide where an element lies: none in an empty tensor, nor those of single elements."""
+    return [s for n, s in zip(size, stride, strict=True) if n > 1] if all(size) else []
 
 
 def _shape_text(name: str, got: View, goal: Target) -> str:

@@ -30,7 +30,7 @@ class Mount:
 
     def call(self, name: str, args: Any, kwargs: Any, recording: Recording) -> list[Any]:
         """Call the public operator with the mount and the audit active; returns what the submission returned."""
-        audit = Audit(recording, {op: n for n, op in self.overloads.items()})
+        audit = Audit(recording, {op: n for n, op in self.overloads.items()}, self.lifted)
         if self.source != "aten":
             with audit:
                 return [self.functions[name](*args, **kwargs)]
@@ -66,7 +66,7 @@ class Mount:
 
     @contextmanager
     def lifted(self) -> Iterator[None]:
-        """Without the mount, for the time of a launch."""
+        """Without the mount, while a kernel launches or the harness computes."""
         active = self._library is not None
         self._unregister()
         try:

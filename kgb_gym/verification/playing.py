@@ -12,7 +12,7 @@ import torch
 from kgb_gym.operators import Call, Check, Seeded, Target, expected
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
-from kgb_gym.operators.oracle import bind
+from kgb_gym.operators.oracle import argument, bind
 from kgb_gym.verdict import Difference, Status
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
@@ -135,7 +135,7 @@ def live_question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[
     order: dict[int, int] = {}
     for tensor in call.tensors():
         order.setdefault(tensor.untyped_storage()._cdata, len(order))
-    written = sorted({order[arguments[n].untyped_storage()._cdata] for n in want.written})
+    written = sorted({order[argument(arguments, n).untyped_storage()._cdata] for n in want.written})
     return {"interface": trial.interface.name, "call": tree, "outputs": True, "written": written}, blobs
 
 
@@ -262,13 +262,16 @@ def _pair(subject: Subject, goal: Target, got: torch.Tensor) -> tuple[Target, to
     widen = subject.session.platform.widen.get(str(plain_value(got.dtype)), 1.0)
     plain = goal.reference.resolve_conj().resolve_neg()
     if plain is not goal.reference:
-        goal = Target(goal.name, plain, goal.precise, goal.touched)
+        goal = replace(goal, reference=plain)
     return goal, got.resolve_conj().resolve_neg(), subject.arguments, widen
 
 
 def trivial(subject: Subject) -> bool:
-    """Whether every expected output is empty, one constant, or equal to an input: then the ghost run says nothing."""
-    targets = [t for t in subject.want.returns if isinstance(t, Target)] + list(subject.want.written.values())
+    """Whether every expected output is an alias, empty, one constant, or equal to an input: then the ghost run says
+    nothing."""
+    want = subject.want
+    fresh = [t for i, t in enumerate(want.returns) if isinstance(t, Target) and i not in want.aliases]
+    targets = [*fresh, *want.written.values()]
     return all(_trivial(t.reference, subject.tensors) for t in targets)
 
 

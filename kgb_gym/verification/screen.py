@@ -117,9 +117,15 @@ class _Screen(ast.NodeVisitor):
             self.report(
                 node, "patch", f"assigns to the attribute {node.attr!r} of an object that is not its own `self`"
             )
-        else:
+        elif _dunder(node.attr) or not self.limits_of_a_type(node.value):
             self.attribute(node, node.attr)
         self.visit(node.value)
+
+    def limits_of_a_type(self, node: ast.expr) -> bool:
+        """Whether this is `torch.finfo(...)` or `torch.iinfo(...)`, whose `max` and `min` are no tensor's."""
+        path = dotted(node.func) if isinstance(node, ast.Call) else ()
+        full = (*self.modules.get(path[0], ()), *path[1:]) if path else ()
+        return full in {("torch", "finfo"), ("torch", "iinfo")}
 
     def visit_Compare(self, node: ast.Compare) -> None:
         if any(isinstance(part, ast.Constant) and part.value is None for part in node.comparators):

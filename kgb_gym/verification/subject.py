@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgb_gym.operators import Call, Comparison, Expected, Maker, expected
-from kgb_gym.operators.oracle import bind
+from kgb_gym.operators.oracle import argument, bind
 from kgb_gym.verdict import Hack, Status
 from kgb_gym.verification.answers import Forged, Outputs, read_outputs
 from kgb_gym.verification.plan import derive
@@ -70,7 +70,7 @@ class Subject:
         return self.trial.interface.compare or self.session.operator.compare
 
     def tensor_index(self, name: str) -> int:
-        value = self.arguments[name]
+        value = argument(self.arguments, name)
         return next(i for i, t in enumerate(self.tensors) if t is value)
 
     def storage_index(self, name: str) -> int:

@@ -15,9 +15,17 @@ from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.grids import DTYPES, plain_value
 from kgb_gym.operators.maker import Seeded
 
+MEMORY_FORMATS = {
+    str(f).removeprefix("torch."): f
+    for f in (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
+}
+
 
 def pack(call: Call) -> tuple[dict[str, Any], list[memoryview]]:
-    """The call as JSON and the bytes of its storages, each storage once, in order of first use."""
+    """The call as JSON and the bytes of its storages, each storage once, in order of first use.
+
+    Calls are made on the CPU: a `torch.device` among the arguments stands for the device on which the call will be.
+    """
     index: dict[int, int] = {}
     blobs: list[memoryview] = []
 
@@ -37,6 +45,10 @@ def pack(call: Call) -> tuple[dict[str, Any], list[memoryview]]:
             return {"g": value.seed}
         if isinstance(value, torch.dtype):
             return {"d": plain_value(value)}
+        if isinstance(value, torch.memory_format):
+            return {"m": str(value).removeprefix("torch.")}
+        if isinstance(value, torch.device):
+            return {"h": None}
         if isinstance(value, complex):
             return {"c": [_float(value.real), _float(value.imag)]}
         if isinstance(value, float):
@@ -87,6 +99,10 @@ def over(data: Mapping[str, Any], storages: Sequence[torch.UntypedStorage], devi
             return Seeded(body)
         if kind == "d":
             return DTYPES[body]
+        if kind == "m":
+            return MEMORY_FORMATS[body]
+        if kind == "h":
+            return torch.device(device)
         if kind == "c":
             return complex(float(body[0]), float(body[1]))
         if kind == "f":

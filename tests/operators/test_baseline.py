@@ -13,12 +13,12 @@ from types import ModuleType
 import pytest
 import torch
 
-from kgb_gym.operators import Interface, Operator, get, grids
+from kgb_gym.operators import Interface, Operator, get, grids, names
 from kgb_gym.operators.baseline import ABSENT, resolve
 from kgb_gym.operators.cublas import library
 from kgb_gym.operators.oracle import parameters
 
-CUBLAS = ("cublas/Sgemm_v2", "cublas/Saxpy_v2", "cublas/CgemmStridedBatched")
+CUBLAS = names("cublas")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_routines_take_the_operators_parameters(name: str) -> None:
     interface = operator.interfaces[0]
     names, kinds = library.parameters(interface.name)
     assert tuple(names) == parameters(operator, interface)
-    assert set(kinds) <= set(library.TYPES) == set(library.CONVERT)
+    assert set(kinds) <= set(library.TYPES) == {*library.CONVERT, "P"}
 
 
 def test_scalars_are_converted() -> None:
@@ -117,6 +117,7 @@ def test_scalars_are_converted() -> None:
     assert library.CONVERT["s"](0.5).contents.value == 0.5
     assert list(library.CONVERT["c"](1 - 2j)) == [1.0, -2.0]
     assert list(library.CONVERT["z"](3)) == [3.0, 0.0]
+    assert library.CONVERT["h"](-1.5).contents.value == torch.tensor(-1.5).half().view(torch.int16).item()
     with pytest.raises(KeyError):
         library.CONVERT["op"]("H")
     with pytest.raises(ValueError, match="takes CUDA tensors"):
@@ -134,16 +135,27 @@ class FakeLibrary(library.Library):
             return status
 
         self.path = "/somewhere/libcublas.so.13"
-        self._dll = type("Dll", (), {"cublasSaxpy_v2": staticmethod(function)})()
-        self._handles, self._routines = {}, {}
+        self._dll = type("Dll", (), {name: staticmethod(function) for name in library.ROUTINES})()
+        self._handles, self._routines, self._arrays = {}, {}, {}
+        self.modes: list[int] = []
 
-    def handle(self, device: int) -> ctypes.c_void_p:
+    def handle(self, device: int, mode: int = 0) -> ctypes.c_void_p:
+        self.modes.append(mode)
         return ctypes.c_void_p(42)
 
 
-def test_calls_pass_the_handle_and_raise_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(library.CONVERT, "p", lambda tensor: ctypes.c_void_p(tensor.data_ptr()))
+@pytest.fixture
+def on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Host tensors may be passed to a fake library."""
+    for kind in ("p", "r"):
+        monkeypatch.setitem(library.CONVERT, kind, lambda tensor: ctypes.c_void_p(tensor.data_ptr()))
+    monkeypatch.setattr(library, "pointer", lambda tensor: ctypes.c_void_p(tensor.data_ptr()))
     monkeypatch.setattr(torch.cuda, "device", lambda index: nullcontext())
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+
+
+@pytest.mark.usefixtures("on_the_host")
+def test_calls_pass_the_handle_and_raise_a_status() -> None:
     x, y = torch.ones(3), torch.ones(3)
     fake = FakeLibrary(status=0)
     call = fake.routine("cublasSaxpy_v2")
@@ -158,6 +170,37 @@ def test_calls_pass_the_handle_and_raise_a_status(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(library.CublasError, match="INVALID_VALUE"):
         failing(3, 2.0, x, 1, y, 1)
     assert fake.routine("cublasUnknown") is None
+
+
+@pytest.mark.usefixtures("on_the_host")
+def test_results_are_written_on_the_device() -> None:
+    fake = FakeLibrary(status=0)
+    call = fake.routine("cublasSdot_v2")
+    assert call is not None
+    x, result = torch.ones(3), torch.zeros(1)
+    call(3, x, 1, x, 1, result)
+    assert fake.modes == [library.POINTER_MODE_DEVICE]
+    assert fake.calls[0][-1].value == result.data_ptr()  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("on_the_host")
+def test_lists_become_arrays_of_pointers_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "MAX_ARRAYS", 3)
+    fake = FakeLibrary(status=0)
+    call = fake.routine("cublasDgemvBatched")
+    assert call is not None
+    a, x, y = torch.ones(4), torch.ones(2), [torch.zeros(2), torch.zeros(2)]
+    for _ in range(2):
+        call("N", 2, 2, 1.0, [a, a], 2, [x, x], 1, 0.0, y, 1, 2)
+    assert fake.modes == [library.POINTER_MODE_HOST] * 2
+    first, again = ([args[5].value, args[7].value, args[10].value] for args in fake.calls)  # type: ignore[attr-defined]
+    assert first == again
+    assert (ctypes.c_int64 * 2).from_address(first[0])[:] == [a.data_ptr()] * 2
+    assert (ctypes.c_int64 * 2).from_address(first[2])[:] == [t.data_ptr() for t in y]
+    call("N", 2, 2, 1.0, [y[0]], 2, [x], 1, 0.0, [y[1]], 1, 1)
+    assert len(fake._arrays) == 3
+    call("N", 2, 2, 1.0, [], 2, [], 1, 0.0, [], 1, 0)
+    assert fake.calls[-1][5].value is None  # type: ignore[attr-defined]
 
 
 def test_nothing_is_loaded_at_import() -> None:

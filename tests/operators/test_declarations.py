@@ -133,7 +133,8 @@ def _check_targets(operator: Operator, interface: Interface, call: Call, case: s
     assert len(call.args) <= len(names), case
     assert set(call.kwargs) <= set(names), case
     assert set(written_names(operator, interface)) <= set(names), case
-    assert all(isinstance(a, (torch.Tensor, Seeded, bool, int, float, str, list, tuple, type(None), torch.dtype, complex))
+    assert all(isinstance(a, (torch.Tensor, Seeded, bool, int, float, str, list, tuple, type(None), torch.dtype, complex,
+                              torch.device, torch.memory_format))
                for a in (*call.args, *call.kwargs.values())), case  # fmt: skip
 
 

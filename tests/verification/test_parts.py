@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 import torch
 
-from kgb_gym.operators import get
+from kgb_gym.operators import Call, get
 from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing, Verdict
 from kgb_gym.verification import wire
 from kgb_gym.verification.compiler import Variant, depth_plan, encode_variant, explain, variant
 from kgb_gym.verification.plan import chosen_cases, derive
 from kgb_gym.verification.protocols import Job, Limits
 from kgb_gym.verification.record import Function, Launch, TritonType, View
+from kgb_gym.verification.tensors import pack, unpack
 from kgb_gym.verification.timing import interval_of_median
 
 FULL = Verdict(
@@ -52,6 +53,13 @@ def test_a_verdict_survives_json_and_pickle():
 def test_what_is_no_verdict(change):
     with pytest.raises(ValueError):
         Verdict.from_dict({**FULL.to_dict(), **change})
+
+
+def test_a_call_takes_its_device_where_it_is_unpacked():
+    call = Call(((2, 3), torch.float16), {"device": torch.device("cpu"), "memory_format": torch.channels_last})
+    data, blobs = pack(call)
+    assert unpack(data, blobs)[0] == call
+    assert unpack(data, blobs, "meta")[0] == Call(call.args, {**call.kwargs, "device": torch.device("meta")})
 
 
 def test_a_job_survives_json():

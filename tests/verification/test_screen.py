@@ -72,6 +72,13 @@ def test_recursion_is_left_to_the_mount():
     assert [r for r, _ in rules(text, own="sin")] == ["torch-function"]
 
 
+def test_the_limits_of_a_type_are_metadata():
+    text = HEAD + "def f(x):\n    return {}\n"
+    assert rules(text.format("torch.finfo(x.dtype).max + torch.iinfo(torch.int8).min")) == []
+    assert [r for r, _ in rules(text.format("torch.finfo(x.dtype).__class__"))] == ["dunder"]
+    assert [r for r, _ in rules(text.format("torch.empty(3).max"))] == ["tensor-method"]
+
+
 def test_reading_back_is_for_operators_that_depend_on_values():
     text = HEAD + "def f(x):\n    return x.item()\n"
     assert rules(text, data_dependent=True) == []

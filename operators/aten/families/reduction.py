@@ -141,3 +141,41 @@ def _input(make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str, lay
     if len(shape) >= 2:
         tensor[0] = float("-inf")
     return tensor
+
+
+def maybe_over(make: Maker, *, dim: int | Sequence[int] | None = None, **params: Any) -> Call:
+    """`f(self[, dim[, keepdim]])`: as `over` where `dim` is given, else over everything."""
+    return whole(make, **params) if dim is None else over(make, dim=dim, **params)
+
+
+def at_one(make: Maker, *, dim: int | str | None = None, keepdim: bool | None = None, **params: Any) -> Call:
+    """`f(self[, dim[, keepdim]])` with one dimension, or `None` (`"all"`)."""
+    plain = whole(make, **params)
+    if dim is None:
+        return plain
+    args = (*plain.args, None if isinstance(dim, str) else dim)
+    return make.call(*args) if keepdim is None else make.call(*args, keepdim)
+
+
+def at_one_out(make: Maker, *, out: str = "same", out_dtype: torch.dtype = torch.int64, **params: Any) -> Call:
+    """The `out=` twin of `at_one`, for answers that are indices."""
+    plain = at_one(make, **params)
+    dim = params.get("dim")
+    shape = reduced_shape(plain.args[0].shape, None if isinstance(dim, str) else dim, bool(params.get("keepdim")))
+    return Call(plain.args, {"out": buffer(make, shape, out_dtype, out)})
+
+
+def mean_of_magnitudes(arguments: Arguments) -> torch.Tensor:
+    """The mean of |self| over the reduced dimensions."""
+    return sum_of_magnitudes(arguments) / max(1, terms(arguments))
+
+
+def along_flag(make: Maker, *, half_to_float: bool = False, **params: Any) -> Call:
+    """`f(self, dim, half_to_float)`: see `along`."""
+    return make.call(*along(make, **params).args, half_to_float)
+
+
+def along_flag_out(make: Maker, *, out: str = "same", **params: Any) -> Call:
+    """The `out=` twin of `along_flag`."""
+    plain = along_flag(make, **params)
+    return Call(plain.args, {"out": buffer(make, plain.args[0].shape, plain.args[0].dtype, out)})

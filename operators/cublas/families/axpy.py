@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Close
-from kgb_gym.operators.cublas.families import buffers
-from kgb_gym.operators.declaration import Call, Interface, Operator
+from kgb_gym.operators.cublas.families import buffers, published, routine
+from kgb_gym.operators.cublas.families.routine import INCREMENTS
+from kgb_gym.operators.cublas.families.vectors import LARGE
+from kgb_gym.operators.declaration import Call, Operator
 from kgb_gym.operators.grids import Grid
 from kgb_gym.operators.maker import Maker
-
-
-@dataclass(frozen=True)
-class Published:
-    """The axes of the published test of one routine."""
-
-    n: Sequence[int]
-    alpha: Sequence[Any]
-    incx: Sequence[int]
-    incy: Sequence[int]
-
-
-PUBLISHED = {
-    "cublasSaxpy_v2": Published(
-        n=(1, 32, 71, 160, 497, 1024, 4113, 4096, 5333),
-        alpha=(1.0, 0.0, 0.001, -0.999, 100.001, -111.999, 0.5, -0.5),
-        incx=(1, 2, 3),
-        incy=(1, 2, 3),
-    ),
-}
-"""By routine; the tests timed are those with n >= 1024."""
-
-INCREMENTS = (1, 2, 3, -1, -2)
 
 
 def build(
@@ -91,22 +69,14 @@ COMPARE = Close(scale=scale, slack=2.0)
 
 def axpy(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?axpy_v2`: y <- alpha x + y over n elements with increments."""
-    number = "complex" if dtype.is_complex else "float"
-    interface = Interface(
-        name=name,
+    return routine.declare(
+        name,
         build=build,
+        oracle=oracle,
+        touched=touched,
+        writes=("y",),
         grids=_grids(name, dtype),
         jitter=jitter,
-        writes=("y",),
-        signature=(f"{name}(n: int, alpha: {number}, x: torch.Tensor, incx: int, y: torch.Tensor, incy: int) -> None"),
-        returns_written=True,
-        touched=touched,
-        oracle=oracle,
-    )
-    return Operator(
-        source="cublas",
-        name=name.removeprefix("cublas"),
-        interfaces=(interface,),
         compare=COMPARE,
         description="Scaled vector addition y <- alpha*x + y over n elements.",
         notes=(
@@ -122,9 +92,7 @@ def axpy(name: str, dtype: torch.dtype) -> Operator:
 
 
 def _grids(name: str, dtype: torch.dtype) -> dict[str, tuple[Grid, ...]]:
-    published = PUBLISHED[name]
     kind = {"dtype": (grids.plain_value(dtype),)}
-    axes: dict[str, Any] = {**kind, "incy": published.incy, "incx": published.incx, "alpha": published.alpha}
     numbers: tuple[Any, ...] = (1.0, -0.999, 100.001, 0.001)
     if dtype.is_complex:
         numbers = (1.0, [0.5, 0.3], [0.0, -1.0], [100.001, 0.001])
@@ -144,9 +112,9 @@ def _grids(name: str, dtype: torch.dtype) -> dict[str, tuple[Grid, ...]]:
         {**base, "n": 2},
         {**base, "n": 6, "incx": 0},
     )
-    paper = grids.product(n=[n for n in published.n if n < 1024], **axes)
-    timed = grids.product(timed=True, n=[n for n in published.n if n >= 1024], **axes)
+    timed, paper = published.paper(name, dtype, weight=lambda p: p["n"], timed=lambda p: p["n"] >= 1024)
     large = grids.pairwise(origin="extra", n=(2, 17, 33, 5333, 1000003), **awkward)
     quick = grids.pairwise(n=(1, 17, 71, 497, 1100), **awkward)
     smoke = grids.points({**base, "n": 9}, {**base, "n": 33, "incx": 1, "incy": 1}, origin="paper")
-    return {"paper": (timed, paper, large, edges), "quick": (quick, edges), "smoke": (smoke,)}
+    ours = grids.points({**base, "n": LARGE, "incx": 1, "incy": 1}, origin="extra", timed=True)
+    return {"paper": (timed, paper, ours, large, edges), "quick": (quick, edges), "smoke": (smoke,)}

@@ -41,20 +41,25 @@ def scalar(value: Any, dtype: torch.dtype) -> Scalar:
 
 
 def seen(value: Scalar, dtype: torch.dtype) -> Scalar:
-    """The scalar as a routine sees it: rounded to the routine's type (fp32 or wider)."""
+    """The scalar as a routine of that type sees it: rounded to the type."""
     if dtype in (torch.float64, torch.complex128):
         return value
-    rounded = torch.tensor(value, dtype=torch.complex64 if dtype.is_complex else torch.float32).item()
+    rounded = torch.tensor(value, dtype=dtype).item()
     assert isinstance(rounded, (float, complex))
     return rounded
 
 
 def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tensor:
-    """`size` values: `normal`; `trap` (signed powers of two times 1 + `TRAP`); `nan`.
+    """`size` values: `normal`; `trap` (signed powers of two times 1 + `TRAP`); `special` (normal with NaN and infinities
+    among them); `nan`. Integer types get small integers, and 99 for `nan`.
 
     Raises:
         ValueError: the kind is unknown.
     """
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return make.full((size,), 99, dtype) if kind == "nan" else make.integers((size,), dtype, low=-9, high=10)
+    if kind == "special":
+        return make.sprinkle(make.normal((size,), dtype), (float("nan"), float("inf"), float("-inf")), share=0.2)
     if kind == "normal":
         return make.normal((size,), dtype)
     if kind == "nan":
@@ -112,22 +117,42 @@ def positions(n: int, inc: int) -> torch.Tensor:
     return index * inc if inc >= 0 else (index - (n - 1)) * inc
 
 
-def transposed(matrix: torch.Tensor, op: str) -> torch.Tensor:
-    """op(matrix): `N` itself, `T` its transpose, `C` its conjugate transpose.
+def symmetric(half: torch.Tensor, uplo: int) -> torch.Tensor:
+    """The symmetric (not Hermitian) matrix of which one triangle is given, 0 the lower and 1 the upper one."""
+    strict = torch.triu(half, 1) if uplo else torch.tril(half, -1)
+    return strict + strict.mT + torch.diag(half.diagonal())
+
+
+def in_triangle(n: int, uplo: int) -> torch.Tensor:
+    """Bool mask (n, n) of one triangle with its diagonal, 0 the lower and 1 the upper one."""
+    full = torch.ones(n, n, dtype=torch.bool)
+    return torch.triu(full) if uplo else torch.tril(full)
+
+
+def hide(matrix: torch.Tensor, uplo: int, guard: float, *, diagonal: bool = False) -> None:
+    """Fill the triangle that a routine must not refer to; with `diagonal` the diagonal as well."""
+    unread = ~in_triangle(matrix.shape[0], uplo)
+    if diagonal:
+        unread.fill_diagonal_(True)
+    matrix.masked_fill_(unread, guard)
+
+
+def transposed(matrix: torch.Tensor, op: str | int) -> torch.Tensor:
+    """op(matrix): `N` or 0 itself, `T` or 1 its transpose, `C` or 2 its conjugate transpose.
 
     Raises:
         ValueError: the op is unknown.
     """
-    if op not in ("N", "T", "C"):
+    if op not in ("N", "T", "C", 0, 1, 2):
         raise ValueError(f"unknown op {op!r}: use N, T or C")
-    if op == "N":
+    if op in ("N", 0):
         return matrix
-    return matrix.mT.conj() if op == "C" else matrix.mT
+    return matrix.mT.conj() if op in ("C", 2) else matrix.mT
 
 
-def stored(op: str, rows: int, cols: int) -> tuple[int, int]:
+def stored(op: str | int, rows: int, cols: int) -> tuple[int, int]:
     """Rows and columns in storage of a matrix whose op(matrix) is `rows` x `cols`."""
-    return (rows, cols) if op == "N" else (cols, rows)
+    return (rows, cols) if op in ("N", 0) else (cols, rows)
 
 
 def jitter_size(rng: random.Random, size: int) -> int:
@@ -152,7 +177,7 @@ def magnitudes(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with tensors and the scalars alpha and beta replaced by their absolute values."""
     out = dict(arguments)
     for name, value in arguments.items():
-        if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
+        if isinstance(value, torch.Tensor):
             out[name] = value.to(wide(value.dtype)).abs()
         elif name in ("alpha", "beta"):
             out[name] = abs(value)
