@@ -57,7 +57,7 @@ def judge(told: Mapping[str, Any], own: Iterable[str], case: str) -> Profile:
     for name, microseconds, count in events:
         if not isinstance(name, str) or not float(microseconds) >= 0 or type(count) is not int:
             raise ValueError("not an event of a profile")
-        side = mine if _plain(name) in names else other
+        side = mine if name in names or _plain(name) in names else other
         side[name] = side.get(name, 0.0) + float(microseconds)
     if not mine and not other:
         raise Lost(
