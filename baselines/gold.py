@@ -30,3 +30,6 @@ class GoldPolicy:
 
     def act(self, observation: ObservationDict, info: Mapping[str, Any]) -> ActionDict:
         return submit(self._source, finish=True)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -10,7 +10,7 @@ from kgb_gym.envs.observation import ObservationDict
 
 
 class Policy(Protocol):
-    """Plays episodes, one after the other: `reset`, then `act` until the episode is over."""
+    """Plays episodes, one after the other: `reset`, `act` until the episode is over, `close`."""
 
     @property
     def method(self) -> str:
@@ -38,4 +38,9 @@ class Policy(Protocol):
 
     def act(self, observation: ObservationDict, info: Mapping[str, Any]) -> ActionDict:
         """The next action, from the observation and info of `env.reset` or the last `env.step`."""
+        ...
+
+    def close(self) -> None:
+        """End the episode, however far it came: stop what was started for it. `reset` may follow. May be called
+        twice."""
         ...

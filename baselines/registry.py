@@ -1,4 +1,4 @@
-"""Policies by name, imported when they are asked for."""
+"""Policies that need nothing, by name, imported when they are asked for. `kgb_gym.baselines.methods` has the others."""
 
 from __future__ import annotations
 

@@ -67,7 +67,19 @@ def rollout(
     if operator is not None:
         options["operator"] = operator
     observation, info = env.reset(seed=seed, options=options)
-    policy.reset(info["operator"], 0 if seed is None else seed)
+    try:
+        policy.reset(info["operator"], 0 if seed is None else seed)
+        return _play(env, policy, observation, info)
+    finally:
+        policy.close()
+
+
+def _play(
+    env: gymnasium.Env[ObservationDict, ActionDict],
+    policy: Policy,
+    observation: ObservationDict,
+    info: Mapping[str, Any],
+) -> EpisodeSummary:
     terminated = truncated = False
     reward, steps, tokens = 0.0, 0, 0
     verdicts: list[Verdict] = []

@@ -65,3 +65,6 @@ class ScriptedPolicy:
         )
         self._messages.append({"role": "assistant", "content": completion})
         return action
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -25,7 +25,7 @@ MAX_COMPLETION = 4 << 20
 MAX_TRANSCRIPT = 64 << 20
 """Characters of the transcript's JSON: messages, token ids and log-probabilities of one step."""
 
-TRANSCRIPT_FIELDS = ("messages", "finish_reason", "token_ids", "logprobs", "sampling", "model")
+TRANSCRIPT_FIELDS = ("messages", "finish_reason", "token_ids", "logprobs", "sampling", "model", "usage_source")
 
 ActionDict = dict[str, Any]
 
@@ -50,7 +50,8 @@ class Action:
     completion: str = ""
     """The raw text that the action was read from; empty if there was none."""
     transcript: Mapping[str, Any] = field(default_factory=dict)
-    """For the record only: `messages` sent, `finish_reason`, `token_ids`, `logprobs`, `sampling`, `model`."""
+    """For the record only: `messages` sent, `finish_reason`, `token_ids`, `logprobs`, `sampling`, `model`, and
+    `usage_source`: `counted` where the usage was counted by the policy, not reported by the model's server."""
 
     @property
     def written(self) -> str:
@@ -114,7 +115,8 @@ def submit(
         usage: `prompt_tokens`, `completion_tokens` and `cached_tokens` as reported by the model's server.
         finish: end the episode after this submission.
         completion: the model's raw text, if the code was taken from one.
-        transcript: for the record: `messages`, `finish_reason`, `token_ids`, `logprobs`, `sampling`, `model`.
+        transcript: for the record: `messages`, `finish_reason`, `token_ids`, `logprobs`, `sampling`, `model`,
+            `usage_source`.
 
     Raises:
         TypeError: `code` or `completion` is no `str`.

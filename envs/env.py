@@ -251,7 +251,8 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
         if pending.future is not None:
             verdict = self._result(pending.future, episode, action)
         reward_valid = verdict is None or verdict.reward_valid
-        spent = tokens.spent(action.usage, episode.message, action.written)
+        source = action.transcript.get("usage_source")
+        spent = tokens.spent(action.usage, episode.message, action.written, source)
         episode.turns += 1
         episode.tokens += spent.total
         before = episode.score

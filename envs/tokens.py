@@ -53,14 +53,14 @@ class Usage:
 
 @dataclass(frozen=True)
 class Spent:
-    """Tokens charged for one step: the larger of reported and counted, and which it was."""
+    """Tokens of one step."""
 
     usage: Usage
+    """As reported, or as counted where nothing was reported."""
     source: Literal["reported", "counted"]
-
-    @property
-    def total(self) -> int:
-        return self.usage.total
+    """Which of the two `usage` is."""
+    total: int
+    """What is charged: the larger of reported and counted, so that reporting too little gains nothing."""
 
 
 def count(text: str) -> int:
@@ -74,16 +74,20 @@ def count_cached(text: str) -> int:
     return count(text)
 
 
-def spent(reported: Usage, shown: str, written: str) -> Spent:
+def spent(reported: Usage, shown: str, written: str, source: object = None) -> Spent:
     """What a step is charged.
 
     Args:
         reported: what the policy says it used.
         shown: the message it was last shown; a conversation's earlier turns are left to what is reported.
         written: what it wrote: the raw completion, or the source where no completion was given.
+        source: `counted` if the policy counted itself, as the model's server reported nothing.
     """
     counted = Usage(count_cached(shown), count(written))
-    return Spent(reported, "reported") if reported.total >= counted.total else Spent(counted, "counted")
+    if not reported.total:
+        return Spent(counted, "counted", counted.total)
+    total = max(reported.total, counted.total)
+    return Spent(reported, "counted" if source == "counted" else "reported", total)
 
 
 @cache

@@ -1,7 +1,8 @@
 """`ChatWrapper`: the raw text of a model as an action.
 
 An answer holds the module in a fenced code block, or a tool call as a JSON object, or a tool call whose `code` is the
-fenced block. A block that is never closed was cut off, and is told apart from an answer without code.
+fenced block. A block that is never closed was cut off, and is told apart from an answer without code and from a module
+with a syntax error; unless the provider says that the model ended by itself, and then only the fence is missing.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from kgb_gym.envs.actions import MAX_COMPLETION, ActionDict, InvalidAction, bad,
 from kgb_gym.envs.observation import ObservationDict
 from kgb_gym.envs.spaces import UnicodeText
 from kgb_gym.envs.tools import TOOLS
+from kgb_gym.metrics.failures import CUT_OFF
 
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})\s*([\w+.#-]*)[^`\n]*$")
 _PYTHON = frozenset({"", "python", "py", "python3", "triton"})
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_ENDED = frozenset({"stop", "end_turn", "eos", "stop_sequence"})
+"""Finish reasons of a model that ended by itself."""
 _HOW = "Answer with your whole module in one ```python block, or with a tool call in one ```json block."
 
 
@@ -64,15 +68,16 @@ def read(text: str, *, usage: Any = None, transcript: Mapping[str, Any] | None =
     Args:
         text: the raw completion.
         usage: as for `kgb_gym.submit`.
-        transcript: as for `kgb_gym.submit`; a `finish_reason` of `length` also marks the answer as cut off.
+        transcript: as for `kgb_gym.submit`; its `finish_reason` tells an answer that was cut off at the token limit.
     """
+    reason = (transcript or {}).get("finish_reason")
     text = text[:MAX_COMPLETION]
     record: dict[str, Any] = {"usage": usage, "completion": text, "transcript": transcript}
     answer = _THOUGHT.sub("", text)
     if re.match(r"\s*<think(?:ing)?>", answer):
         return bad("Your answer was cut off while you were thinking: think less, then answer. " + _HOW, **record)
     found = blocks(answer)
-    if found and not found[-1].closed:
+    if found and not found[-1].closed and reason not in _ENDED:
         return bad(
             "Your answer was cut off: its last code block has no closing fence. Write a shorter one. " + _HOW, **record
         )
@@ -87,7 +92,7 @@ def read(text: str, *, usage: Any = None, transcript: Mapping[str, Any] | None =
         return submit(code, finish=finish, **record)
     if finish:
         return call("finish", **record)
-    if (transcript or {}).get("finish_reason") == "length":
+    if reason in CUT_OFF:
         return bad("Your answer was cut off before it held any code: be brief. " + _HOW, **record)
     return bad("Your answer holds neither a module nor a tool call. " + _HOW, **record)
 
@@ -115,6 +120,11 @@ def _call(request: Mapping[str, Any], code: str | None, record: dict[str, Any]) 
     name, arguments = request["tool"], request.get("arguments", {})
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         return bad('A tool call is a JSON object: {"tool": "test", "arguments": {...}}.', **record)
+    if name == "submit":
+        given = arguments.get("code", code)
+        if not isinstance(given, str) or not given.strip():
+            return bad("A call of `submit` needs the whole module as its `code`. " + _HOW, **record)
+        return submit(given, finish=request.get("finish") is True, **record)
     tool = TOOLS.get(name)
     if code is not None and tool is not None and "code" in tool.parameters:
         arguments = {"code": code, **arguments}

@@ -18,7 +18,7 @@ OVERALL = "overall"
 SOURCES = ("aten", "vllm", "cublas")
 _NEEDED = (
     *("episode_id", "step", "operator", "action", "verdict_kind", "status", "message", "code", "cases", "clean"),
-    *("data_dependent", "reward_valid"),
+    *("data_dependent", "reward_valid", "tool", "finish_reason"),
 )
 
 
@@ -101,14 +101,15 @@ def _group(
         by_operator[episode["operator"]].append(episode)
     results = tuple(_operator(name, found, steps) for name, found in sorted(by_operator.items(), key=_paper_order))
     groups = {OVERALL: results} | {s: tuple(o for o in results if o.source == s) for s in SOURCES}
-    submissions = [s for e in episodes for s in _submissions(steps, e)]
+    answers = [s for e in episodes for s in steps.get((e["run_id"], e["episode_id"]), [])]
+    submissions = [s for s in answers if s["action"] != "tool"]
     similar = [o.similarity for o in results if o.similarity is not None]
     hacked = Counter(str(s["operator"]).partition("/")[0] for s in submissions if s["status"] == Status.HACK)
     return GroupMetrics(
         key=key,
         summaries={n: summarise(o, include_incomparable=include) for n, o in groups.items() if o or n == OVERALL},
         operators=results,
-        failures=failures.count(submissions),
+        failures=failures.count(answers),
         hacks=dict(sorted(hacked.items())),
         similarity=fmean(similar) if similar else None,
         unscored=unscored,

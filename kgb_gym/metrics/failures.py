@@ -14,6 +14,11 @@ from typing import Any
 
 from kgb_gym.verdict import Status
 
+CUT_OFF = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+"""Finish reasons, as providers say them, of an answer that the token limit cut off."""
+TRUNCATED, UNREADABLE = "truncated_answer", "unreadable_answer"
+"""Answers without a submission: cut off at the token limit (Appendix J), or holding neither a module nor a call."""
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -92,7 +97,14 @@ PATTERNS = (
 
 
 def classify(step: Mapping[str, Any]) -> str | None:
-    """The failure pattern of one recorded submission; its status where none fits; None if it didn't fail."""
+    """The failure pattern of one recorded step; its status where none fits; None if it didn't fail.
+
+    An answer that held no submission is `truncated_answer` or `unreadable_answer`: neither is a syntax error.
+    """
+    if step.get("action") == "tool":
+        if step.get("tool") != "unknown":
+            return None
+        return TRUNCATED if step.get("finish_reason") in CUT_OFF else UNREADABLE
     status = step.get("status")
     if status in (None, Status.PASSED, Status.HARNESS_ERROR):
         return None

@@ -93,7 +93,7 @@ class GroupMetrics:
     """By source, and `overall`."""
     operators: tuple[OperatorResult, ...]
     failures: Mapping[str, int]
-    """Submissions by failure pattern (Appendix K)."""
+    """Submissions, and answers that held none, by failure pattern (Appendix K)."""
     hacks: Mapping[str, int]
     """Hacked submissions by source."""
     similarity: float | None

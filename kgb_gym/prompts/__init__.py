@@ -3,6 +3,6 @@
 They show the specification, the rules and the visible grid; never a gold kernel, never a hidden case.
 """
 
-from kgb_gym.prompts.compose import MODULES, render, spec
+from kgb_gym.prompts.compose import MODULES, SCENARIOS, render, scenario, single_step, spec
 
-__all__ = ["MODULES", "render", "spec"]
+__all__ = ["MODULES", "SCENARIOS", "render", "scenario", "single_step", "spec"]

@@ -11,7 +11,7 @@ import jinja2
 from kgb_gym import platforms
 from kgb_gym.operators import SUITES, Operator
 from kgb_gym.platforms import Platform
-from kgb_gym.prompts import facts, signatures
+from kgb_gym.prompts import chain, facts, signatures
 
 MODULES = {
     "sampling": ("role", "task", "example", "spec_{source}", "signature", "rules", "testing", "device", "answer"),
@@ -19,8 +19,15 @@ MODULES = {
         "role", "task", "example", "spec_{source}", "signature", "rules", "testing", "device",
         "assignment", "verify", "workflow", "performance",
     ),
+    "single-step": (
+        "role", "task", "example", "spec_{source}", "signature", "rules", "testing", "device", "act_once",
+    ),
 }  # fmt: skip
-"""Templates by paradigm, in order. The agentic ones have no `answer`, and four more (Table 5)."""
+"""Templates by paradigm, in order. The agentic ones have no `answer`, and four more (Table 5); the single-step agent of
+the ablation (Table 17) answers by its one tool call."""
+
+SCENARIOS = ("repair", "optimise")
+"""What follows an answer (Appendix E): the first prompt is the third scenario, initial generation."""
 
 _SPEC = ("spec_{source}", "signature")
 
@@ -31,6 +38,7 @@ def render(
     suite: str = "auto",
     agentic: bool = False,
     tools: Sequence[Mapping[str, Any]] = (),
+    command: str = "",
 ) -> str:
     """The prompt of one operator.
 
@@ -39,14 +47,42 @@ def render(
         platform: where it will run, or its name.
         suite: `paper`, `quick` or `smoke`; `auto` is the platform's.
         agentic: with verification, workflow and performance modules (Table 5), instead of an answer in one go.
-        tools: JSON schemas of the tools that an agent may call; without them it is told the `kgb verify` command.
+        tools: JSON schemas of the tools that an agent may call; without them it is told a command.
+        command: what verifies `kernel.py` in the agent's work folder; by default `kgb verify` with its arguments.
 
     Raises:
         ValueError: there is no such platform or suite.
     """
     place, suite = _place(platform, suite)
     described = tuple((t["name"], t["description"], _arguments(t["parameters"])) for t in tools)
-    return _render(operator, place, suite, MODULES["agentic" if agentic else "sampling"], described)
+    if not command:
+        command = f"kgb verify {operator.id} kernel.py --suite {suite} --platform {place.name}"
+    return _render(operator, place, suite, MODULES["agentic" if agentic else "sampling"], described, command)
+
+
+def single_step(operator: Operator, platform: Platform | str = "auto", suite: str = "auto") -> str:
+    """The prompt of an agent that may call one tool, once: `submit`.
+
+    Raises:
+        ValueError: as for `render`.
+    """
+    place, suite = _place(platform, suite)
+    return _render(operator, place, suite, MODULES["single-step"], ())
+
+
+def scenario(name: str, feedback: str) -> str:
+    """What is said after an answer.
+
+    Args:
+        name: `repair` (something failed) or `optimise` (every case is right, and is to become faster).
+        feedback: what the verification said.
+
+    Raises:
+        ValueError: there is no such scenario.
+    """
+    if name not in SCENARIOS:
+        raise ValueError(f"unknown scenario {name!r}: use {', '.join(SCENARIOS)}")
+    return _environment().get_template(f"{name}.md.j2").render(feedback=feedback.strip()).strip() + "\n"
 
 
 def spec(operator: Operator, platform: Platform | str = "auto", suite: str = "auto") -> str:
@@ -86,8 +122,15 @@ class _Key:
         return isinstance(other, _Key) and other.operator is self.operator
 
 
-def _render(operator: Operator, place: Platform, suite: str, modules: tuple[str, ...], tools: tuple[Any, ...]) -> str:
-    return _cached(_Key(operator), _Place(place), suite, modules, tools)
+def _render(
+    operator: Operator,
+    place: Platform,
+    suite: str,
+    modules: tuple[str, ...],
+    tools: tuple[Any, ...],
+    command: str = "",
+) -> str:
+    return _cached(_Key(operator), _Place(place), suite, modules, tools, command)
 
 
 class _Place:
@@ -102,7 +145,9 @@ class _Place:
 
 
 @lru_cache(maxsize=1024)
-def _cached(key: _Key, place: _Place, suite: str, modules: tuple[str, ...], tools: tuple[Any, ...]) -> str:
+def _cached(
+    key: _Key, place: _Place, suite: str, modules: tuple[str, ...], tools: tuple[Any, ...], command: str
+) -> str:
     operator = key.operator
     values = {
         "op": operator,
@@ -117,6 +162,9 @@ def _cached(key: _Key, place: _Place, suite: str, modules: tuple[str, ...], tool
         "grids": facts.grids(operator, suite),
         "counts": operator.counts(suite),
         "tools": tools,
+        "command": command,
+        "wrapper": chain.wrapper_source(operator) if operator.source == "vllm" else "",
+        "calls": chain.call_chain(operator) if operator.source == "cublas" else "",
     }
     texts = (_environment().get_template(f"{m.format(source=operator.source)}.md.j2").render(values) for m in modules)
     return "\n\n".join(t.strip() for t in texts if t.strip()) + "\n"

@@ -44,7 +44,7 @@ OPERATOR = Operator(
                     product(shape=((3, 131072),), dtype=FLOATS, dim=(1,), origin="extra"),
                     _AWKWARD,
                 ),
-                quick=(pairwise(shape=((1, 64), (64, 40), (5, 40, 3)), dtype=FLOATS, dim=(0, 1)), _AWKWARD),
+                quick=(pairwise(shape=((1, 64), (190, 40), (5, 40, 3)), dtype=FLOATS, dim=(0, 1)), _AWKWARD),
                 smoke=(_SMOKE,),
             ),
             reduction.jitter,

@@ -53,7 +53,7 @@ OPERATOR = Operator(
                     product(shape=REDUCTION[2:], dtype=FLOATS, dim=("all", 1), keepdim=(False,), origin="extra"),
                     _AWKWARD,
                 ),
-                quick=(pairwise(shape=((1, 2), (40, 25), (5, 17, 3)), dtype=FLOATS, **_PAPER), _AWKWARD),
+                quick=(pairwise(shape=((1, 2), (190, 25), (5, 17, 3)), dtype=FLOATS, **_PAPER), _AWKWARD),
                 smoke=(_SMOKE,),
             ),
             reduction.jitter,

@@ -240,12 +240,14 @@ def test_impossible_budgets(fields):
         Budgets(**fields)
 
 
-def test_tokens_under_reported_are_counted(make, submit):
+def test_reporting_too_few_tokens_gains_nothing(make, submit):
     env = make()
     observation, _ = env.reset(seed=0)
     _, _, _, _, info = env.step(submit("mismatch 1/4", {"prompt_tokens": 1, "completion_tokens": 1}))
-    assert info["tokens_source"] == "counted"
+    assert info["tokens_source"] == "reported"
     assert info["tokens"] > len(observation["prompt"]) / 10
+    _, _, _, _, info = env.step(submit("mismatch 2/4"))
+    assert info["tokens_source"] == "counted"
 
 
 def test_sets_draw_an_operator(make):

@@ -23,9 +23,18 @@ def test_counts_offline():
     assert tokens.count("\ud800a") > 0
 
 
-def test_the_larger_of_reported_and_counted():
+def test_what_is_charged_is_the_larger_of_reported_and_counted():
     assert tokens.spent(Usage(), "hello world", "hello world").total == 4
     assert tokens.spent(Usage(), "hello world", "hello").source == "counted"
     reported = tokens.spent(Usage(100, 50, 90), "hello world", "hello")
     assert (reported.total, reported.source, reported.usage.cached_tokens) == (150, "reported", 90)
-    assert tokens.spent(Usage(1, 1, 0), "hello world", "hello world").source == "counted"
+
+
+def test_reported_counts_are_kept_even_where_more_is_charged():
+    spent = tokens.spent(Usage(1, 1, 1), "hello world", "hello world")
+    assert (spent.usage, spent.source, spent.total) == (Usage(1, 1, 1), "reported", 4)
+
+
+def test_a_policy_that_counted_itself_says_so():
+    assert tokens.spent(Usage(9, 9), "hello world", "hello", "counted").source == "counted"
+    assert tokens.spent(Usage(9, 9), "hello world", "hello", "nonsense").source == "reported"

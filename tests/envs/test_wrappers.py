@@ -116,3 +116,28 @@ def test_it_is_part_of_a_spec(make):
     env = ChatWrapper(make())
     assert env.spec.additional_wrappers[-1].name == "ChatWrapper"
     assert env.action_space.sample() in env.action_space
+
+
+def test_a_missing_fence_is_no_cut_where_the_model_ended_by_itself():
+    action = understood("```python\nx = 1", transcript={"finish_reason": "stop"})
+    assert (action.kind, action.code) == ("submit", "x = 1\n")
+
+
+@pytest.mark.parametrize("reason", ["length", "max_tokens"])
+def test_half_a_block_at_the_token_limit_is_cut_off(reason):
+    action = understood("```python\nx = 1", transcript={"finish_reason": reason})
+    assert isinstance(action, BadAction)
+    assert "cut off" in action.error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"tool": "submit", "arguments": {"code": "x = 1\\n"}}',
+        '```json\n{"tool": "submit"}\n```\n```python\nx = 1\n```',
+    ],
+)
+def test_submitting_by_a_tool_call(text):
+    action = understood(text)
+    assert (action.kind, action.code) == ("submit", "x = 1\n")
+    assert "whole module" in understood('{"tool": "submit"}').error

@@ -33,7 +33,7 @@ def values(call: Call) -> list[Any]:
 
 def same(first: Call, second: Call) -> bool:
     tensors = zip(first.tensors(), second.tensors(), strict=True)
-    return values(first) == values(second) and all(bool(same_bits_or_nan(a, b).all()) for a, b in tensors)
+    return repr(values(first)) == repr(values(second)) and all(bool(same_bits_or_nan(a, b).all()) for a, b in tensors)
 
 
 def test_names_are_unique_and_spelt_in_every_way(operator: Operator) -> None:

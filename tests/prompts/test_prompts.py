@@ -29,8 +29,9 @@ def stable(text: str) -> str:
 @pytest.mark.parametrize(
     ("name", "platform", "agentic", "tools"),
     [
-        ("aten/add", "cpu", False, ()), ("aten/softmax", "nvidia", True, ()),
-        ("vllm/rms_norm", "cpu", True, TOOLS), ("cublas/Sgemm_v2", "nvidia", False, ()),
+        ("aten/add", "cpu", False, ()), ("aten/add", "cpu", True, ()), ("aten/softmax", "nvidia", True, ()),
+        ("vllm/rms_norm", "cpu", False, ()), ("vllm/rms_norm", "cpu", True, TOOLS),
+        ("cublas/Sgemm_v2", "nvidia", False, ()), ("cublas/Sgemm_v2", "nvidia", True, ()),
     ],
 )  # fmt: skip
 def test_snapshots(name, platform, agentic, tools):

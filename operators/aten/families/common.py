@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,7 +19,15 @@ LAYOUTS = ("contiguous", "transposed", "dilated", "sliced", "offset")
 SPECIALS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0)
 
 _NORMALS = {"normal": (0.0, 1.0), "large": (0.0, 1e4), "huge": (0.0, 1e30), "small": (0.0, 1e-3)}
-_RANGES = {"unit": (0.0, 1.0), "signed_unit": (-1.0, 1.0), "positive": (0.05, 4.0), "above_one": (1.0, 10.0)}
+_RANGES = {
+    "unit": (0.0, 1.0), "signed_unit": (-1.0, 1.0), "positive": (0.05, 4.0), "above_one": (1.0, 10.0),
+    "wide": (-80.0, 80.0), "tail": (-6.0, 9.0), "below_one": (-0.2, 0.98), "negative": (-3.45, -0.05),
+}  # fmt: skip
+_WHOLE = {"digits": (-4, 5), "counts": (1, 12)}
+"""Kinds of whole numbers, for every type."""
+
+FLUSHED = 2.0**-106
+"""What a scale has to have added so that a kernel may flush subnormal fp32 answers to zero (with `slack=4`)."""
 
 
 def values(
@@ -30,19 +38,25 @@ def values(
     Args:
         make: the source of values.
         shape: its sizes.
-        dtype: its type; integers and bools know only `normal` (integers in [-100, 100), coins).
+        dtype: its type; of integers and bools there are whole numbers only, `normal` in [-100, 100) and coins.
         kind: `normal`, `large`, `huge`, `small` (normal values of deviation 1, 1e4, 1e30, 1e-3, clipped to what the
-            type holds), `unit`, `signed_unit`, `positive`, `above_one` (uniform), or `special` (normal values with NaN,
-            infinities and zeros of both signs among them).
+            type holds), `unit`, `signed_unit`, `positive`, `above_one`, `wide`, `tail`, `below_one`, `negative`
+            (uniform in the ranges above), `digits`, `counts` (whole numbers), `special` (normal values with NaN,
+            infinities and zeros of both signs among them) or `undefined` (with NaN and 0 only).
         layout: one of `LAYOUTS`, or `expanded`.
 
     Raises:
         ValueError: the kind is unknown.
     """
+    if kind in _WHOLE:
+        first, end = _WHOLE[kind]
+        return make.integers(shape, dtype, low=first, high=end, layout=layout)
     if not dtype.is_floating_point and not dtype.is_complex:
         return make.integers(shape, dtype, layout=layout)
     if kind == "special":
         return make.sprinkle(make.normal(shape, dtype, layout=layout), SPECIALS, share=0.2)
+    if kind == "undefined":
+        return make.sprinkle(make.normal(shape, dtype, layout=layout), (float("nan"), 0.0), share=0.2)
     if kind in _NORMALS:
         mean, std = _NORMALS[kind]
         top = torch.finfo(dtype).max
@@ -50,13 +64,16 @@ def values(
     if kind in _RANGES:
         low, high = _RANGES[kind]
         return make.uniform(shape, dtype, low=low, high=high, layout=layout)
-    raise ValueError(f"unknown kind of values {kind!r}: use special, {', '.join((*_NORMALS, *_RANGES))}")
+    known = ", ".join((*_NORMALS, *_RANGES, *_WHOLE))
+    raise ValueError(f"unknown kind of values {kind!r}: use special, undefined, {known}")
 
 
-def strided(make: Maker, shape: Sequence[int], dtype: torch.dtype, strides: Sequence[int]) -> torch.Tensor:
-    """Normal values (or integers) under explicit strides, such as those of the paper's Table 10."""
+def strided(
+    make: Maker, shape: Sequence[int], dtype: torch.dtype, strides: Sequence[int], kind: str = "normal"
+) -> torch.Tensor:
+    """Values of one kind under explicit strides, such as those of the paper's Table 10."""
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    return values(make, (extent,), dtype).as_strided(tuple(shape), tuple(strides))
+    return values(make, (extent,), dtype, kind).as_strided(tuple(shape), tuple(strides))
 
 
 def buffer(make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str = "same") -> torch.Tensor:
@@ -99,7 +116,31 @@ def promoted(dtype: torch.dtype) -> torch.dtype:
     return dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
 
 
+def conditioned(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    derivative: Callable[[torch.Tensor], torch.Tensor],
+    most: float = 100.0,
+) -> Callable[[Mapping[str, Any]], torch.Tensor]:
+    """The error model of a function of `self`: |f| + |x · f'|, what a rounding of the argument may do, in float64.
+
+    The second term counts at most `most` · |f|; where it is not finite, not at all.
+    """
+
+    def scale(arguments: Mapping[str, Any]) -> torch.Tensor:
+        x = arguments["self"].double()
+        value = function(x).abs()
+        spread = torch.nan_to_num((x * derivative(x)).abs(), nan=0.0, posinf=0.0)
+        return value + torch.minimum(spread, most * value) + FLUSHED
+
+    return scale
+
+
 def magnitude(value: torch.Tensor | float) -> torch.Tensor:
     """|value| in float64."""
     tensor = torch.as_tensor(value)
     return tensor.abs().double() if tensor.dtype is not torch.bool else tensor.double()
+
+
+def builtins(name: str, overloads: str) -> tuple[tuple[str, str], ...]:
+    """Left-out entries of overloads (separated by spaces) that only TorchScript has."""
+    return tuple((f"{name}.{overload}", "TorchScript builtin: not in the dispatcher") for overload in overloads.split())

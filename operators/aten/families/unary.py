@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -26,6 +27,11 @@ TABLE_10 = (
 """The paper's strided layouts (Table 10)."""
 
 
+PUBLISHED = ((2, 3), (128, 256), (512, 512))
+"""Shapes of the published harness where it does not use Table 9."""
+PUBLISHED_LARGE = ((2, 3), (128, 256), (1024, 1024))
+
+
 def build(
     make: Maker,
     *,
@@ -34,11 +40,15 @@ def build(
     layout: str = "contiguous",
     kind: str = "normal",
     strides: Sequence[int] | None = None,
+    n: int | None = None,
+    **further: Any,
 ) -> Call:
-    """`f(self)`."""
+    """`f([n, ]self[, further=])`."""
     if strides is not None:
-        return make.call(strided(make, shape, dtype, strides))
-    return make.call(values(make, shape, dtype, kind, layout))
+        tensor = strided(make, shape, dtype, strides, kind)
+    else:
+        tensor = values(make, shape, dtype, kind, layout)
+    return make.call(*(() if n is None else (n,)), tensor, **further)
 
 
 def build_out(
@@ -46,58 +56,90 @@ def build_out(
     *,
     shape: Sequence[int],
     dtype: torch.dtype,
-    layout: str = "contiguous",
-    kind: str = "normal",
     out: str = "same",
     out_dtype: torch.dtype | None = None,
-    floating: bool = True,
+    promotes: Callable[[torch.dtype], torch.dtype] = promoted,
+    **params: Any,
 ) -> Call:
-    """`f(self, out=)`. With `floating` an integer input gives a floating-point answer."""
-    tensor = values(make, shape, dtype, kind, layout)
-    answer = out_dtype or (promoted(dtype) if floating else dtype)
-    return make.call(tensor, out=buffer(make, shape, answer, out))
+    """`f(self, out=)`; `promotes` gives the answer's type."""
+    plain = build(make, shape=shape, dtype=dtype, **params)
+    answer = out_dtype or promotes(dtype)
+    return Call(plain.args, {**plain.kwargs, "out": buffer(make, shape, answer, out)})
+
+
+def kept(dtype: torch.dtype) -> torch.dtype:
+    """The answer's type is the input's."""
+    return dtype
 
 
 def interfaces(
-    name: str, *, kind: str = "normal", further: Sequence[Params] = (), integers: bool = True
+    name: str,
+    *,
+    kind: str = "normal",
+    special: str = "special",
+    further: Sequence[Params] = (),
+    integers: bool = True,
+    integer_kind: str = "normal",
+    keeps: bool = False,
+    promotes: Callable[[torch.dtype], torch.dtype] = promoted,
+    published: Sequence[Sequence[int]] = (),
+    fixed: Params | None = None,
+    axes: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[Interface, ...]:
-    """The functional and the `out=` interface of a floating-point function.
+    """The functional and the `out=` interface of a function of one tensor.
 
     Args:
         name: the ATen packet.
         kind: the kind of values that lies within its domain.
+        special: the kind with NaN and infinities that it defines.
         further: points for this function, such as large arguments; they join every suite but `smoke`.
-        integers: whether integers and bools are accepted, and promoted to float32.
+        integers: whether integers and bools are accepted (and promoted to float32, unless it `keeps` types); if not,
+            one case expects the error.
+        integer_kind: which integers lie within the domain.
+        keeps: the answer has the input's type, and `out` must have it as well.
+        promotes: the answer's type, of the input's; if it does not keep it.
+        published: further shapes of the published grid.
+        fixed: parameters of the function outside the published grid.
+        axes: parameters of the published grid.
     """
-    base: dict[str, Any] = {"kind": kind} if kind != "normal" else {}
-    domain: dict[str, Any] = {"kind": (kind,)} if kind != "normal" else {}
+    base: dict[str, Any] = {**({"kind": kind} if kind != "normal" else {}), **(fixed or {})}
+    domain: dict[str, Any] = {**({"kind": (kind,)} if kind != "normal" else {}), **(axes or {})}
+    whole: dict[str, Any] = {**({"kind": integer_kind} if integer_kind != "normal" else {}), **(fixed or {})}
+    accepted = ({"shape": (5, 43), "dtype": "int32", **whole}, {"shape": (33,), "dtype": "bool", **(fixed or {})})
     awkward = points(
         {"shape": (0, 3), "dtype": "float32", **base},
         {"shape": (3, 17), "dtype": "float16", "layout": "expanded", **base},
         {"shape": (9, 7, 5), "dtype": "bfloat16", "layout": "sliced", **base},
         {"shape": (5, 67), "dtype": "float64", "layout": "offset", **base},
-        {"shape": (211,), "dtype": "float32", "kind": "special"},
-        *((({"shape": (5, 43), "dtype": "int32"}, {"shape": (33,), "dtype": "bool"})) if integers else ()),
+        {"shape": (211,), "dtype": "float32", **(fixed or {}), "kind": special},
+        *(accepted if integers else ({"shape": (5,), "dtype": "int32", **(fixed or {})},)),
         *further,
     )
     out = points(
         {"shape": (13, 31), "dtype": "float32", **base},
         {"shape": (7, 33), "dtype": "float16", "out": "empty", **base},
         {"shape": (5, 3, 11), "dtype": "bfloat16", "out": "dilated", "layout": "transposed", **base},
-        {"shape": (17, 12), "dtype": "float32", "out": "transposed", "out_dtype": "float16", **base},
-        *(({"shape": (45,), "dtype": "int64"},) if integers else ()),
-        {"shape": (3, 5), "dtype": "float32", "out_dtype": "int64", **base},
+        {
+            "shape": (17, 12),
+            "dtype": "float32",
+            "out": "transposed",
+            **base,
+            **({} if keeps else {"out_dtype": "float16"}),
+        },
+        *(({"shape": (45,), "dtype": "int64", **whole},) if integers else ()),
+        {"shape": (3, 5), "dtype": "float32", "out_dtype": "float16" if keeps else "int64", **base},
     )
     smoke = points({"shape": (17,), "dtype": "float32", **base}, {"shape": (3, 5), "dtype": "float16", **base})
     layouts = ("contiguous", "transposed", "dilated")
+    shapes = (*POINTWISE, *published)
     return (
         Interface(
             name,
             build,
             suites(
                 paper=(
-                    product(shape=POINTWISE, dtype=FLOATS, **domain, timed=True),
-                    points(*({**p, "dtype": d} for p in TABLE_10 for d in FLOATS)) if not base else points(),
+                    product(shape=shapes, dtype=FLOATS, **domain, timed=True),
+                    points(*({**p, "dtype": d, **base} for p in TABLE_10 for d in FLOATS)),
                     awkward,
                 ),
                 quick=(pairwise(shape=QUICK_SHAPES, dtype=FLOATS, layout=layouts, **domain), awkward),
@@ -107,9 +149,12 @@ def interfaces(
         ),
         Interface(
             f"{name}.out",
-            build_out,
+            partial(build_out, promotes=kept if keeps else promotes),
             suites(
-                paper=(product(shape=POINTWISE[2:5], dtype=FLOATS, **domain, origin="extra"), out),
+                paper=(
+                    points(*({"shape": s, "dtype": d, **base} for s in POINTWISE[2:5] for d in FLOATS)),
+                    out,
+                ),
                 quick=(out,),
                 smoke=(smoke,),
             ),
@@ -118,4 +163,4 @@ def interfaces(
     )
 
 
-__all__ = ["QUICK_SHAPES", "TABLE_10", "build", "build_out", "interfaces"]
+__all__ = ["PUBLISHED", "PUBLISHED_LARGE", "QUICK_SHAPES", "TABLE_10", "build", "build_out", "interfaces", "kept"]

@@ -35,14 +35,14 @@ def amin_kernel(
     end = min(start + chunk, n)
     base = (j // inner) * n * inner + j % inner
     first = tl.load(x_ptr + base + start * inner, mask=j < answers).to(KIND)[:, None]
-    low = first + tl.zeros((BLOCK_J, BLOCK_N), dtype=KIND)
+    low = tl.broadcast_to(first, (BLOCK_J, BLOCK_N))
     for step in range(0, chunk, BLOCK_N):
         at = start + step + k
         mask = (j < answers)[:, None] & (at < end)[None, :]
         x = tl.load(x_ptr + base[:, None] + at[None, :] * inner, mask=mask, other=first).to(KIND)
         low = tl.where((x < low) | (x != x), x, low)
     y = tl.min(low, axis=1)
-    nan = tl.max((low != low).to(tl.int32), axis=1) > 0
+    nan = tl.max(low != low, axis=1) > 0
     y = tl.where(nan, tl.sum(low, axis=1), y)
     tl.store(out_ptr + split * answers + j, y.to(out_ptr.dtype.element_ty), mask=j < answers)
 

@@ -42,24 +42,24 @@ def argmax_kernel(
     end = min(start + chunk, count)
     base = (j // inner) * n * inner + j % inner
     if GIVEN:
-        first = tl.load(candidates_ptr + start * answers + j, mask=j < answers, other=0)[:, None]
+        first = tl.load(candidates_ptr + j, mask=j < answers)[:, None]
     else:
-        first = start + tl.zeros((BLOCK_J, 1), dtype=tl.int64)
+        first = tl.full((BLOCK_J, 1), start, dtype=tl.int64)
     first_x = tl.load(x_ptr + base[:, None] + first * inner, mask=(j < answers)[:, None]).to(KIND)
-    best = first_x + tl.zeros((BLOCK_J, BLOCK_N), dtype=KIND)
-    where = first + tl.zeros((BLOCK_J, BLOCK_N), dtype=tl.int64)
+    best = tl.broadcast_to(first_x, (BLOCK_J, BLOCK_N))
+    where = tl.broadcast_to(first, (BLOCK_J, BLOCK_N))
     for step in range(0, chunk, BLOCK_N):
         at = (start + step + k)[None, :]
         mask = (j < answers)[:, None] & (at < end)
         if GIVEN:
             position = tl.load(candidates_ptr + at * answers + j[:, None], mask=mask, other=first)
         else:
-            position = at + tl.zeros((BLOCK_J, BLOCK_N), dtype=tl.int64)
+            position = tl.broadcast_to(at, (BLOCK_J, BLOCK_N))
         x = tl.load(x_ptr + base[:, None] + position * inner, mask=mask, other=first_x).to(KIND)
         better = (x > best) | ((x != x) & (best == best))
         best = tl.where(better, x, best)
         where = tl.where(better, position, where)
-    nan = tl.max((best != best).to(tl.int32), axis=1)[:, None] > 0
+    nan = tl.max(best != best, axis=1)[:, None] > 0
     top = tl.max(best, axis=1)[:, None]
     hit = tl.where(nan, best != best, best == top)
     y = tl.min(tl.where(hit, where, n), axis=1)

@@ -17,7 +17,7 @@ import torch
 from kgb_gym.operators import grids
 from kgb_gym.operators.grids import Grid, Params
 
-WHOLE = 900
+WHOLE = 1200
 """Points up to which a published grid is taken whole."""
 HEAVY = 4_000_000
 """Weight (about elements) from which a point counts as large."""
@@ -190,7 +190,8 @@ def cover(points: Sequence[Params], order: int, limit: int) -> list[Params]:
     left = list(points)
     random.Random(0).shuffle(left)
     seen: set[Any] = set()
-    chosen, others = [], []
+    chosen: list[Params] = []
+    others: list[Params] = []
     for point in left:
         new = set(_combinations(point, order)) - seen
         (chosen if new else others).append(point)

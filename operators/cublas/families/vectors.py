@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from kgb_gym.operators.maker import Maker
 from kgb_gym.operators.policy import Policy
 
 QUICK = (1, 17, 71, 497, 1100)
+QUICK_SUMS = (1, 17, 497, 1100, 2300)
 EXTRA = (2, 17, 33, 5333, 1000003)
 LARGE = 1 << 24
 """Elements of the timed vectors that are ours: enough to be bound by memory, not by the launch."""
@@ -137,7 +138,8 @@ def _terms(arguments: Mapping[str, Any]) -> int:
 
 
 def _grids(
-    name: str, dtype: torch.dtype, edges: list[dict[str, Any]], large: dict[str, Any], **awkward: Any
+    name: str, dtype: torch.dtype, edges: list[dict[str, Any]], large: dict[str, Any], sizes: Sequence[int] = QUICK,
+    **awkward: Any,
 ) -> dict[str, tuple[Grid, ...]]:  # fmt: skip
     kind = grids.plain_value(dtype)
     axes: dict[str, Any] = {**awkward, "values": ("normal", "trap"), "layout": buffers.LAYOUTS, "dtype": (kind,)}
@@ -150,7 +152,7 @@ def _grids(
             *published.paper(name, dtype, weight=lambda p: p["n"], timed=lambda p: p["n"] >= 1024),
             ours, grids.pairwise(origin="extra", n=EXTRA, **axes), points,
         ),
-        "quick": (grids.pairwise(n=QUICK, **axes), points),
+        "quick": (grids.pairwise(n=sizes, **axes), points),
         "smoke": (smoke,),
     }  # fmt: skip
 
@@ -172,7 +174,11 @@ def _pair_edges(**more: Any) -> list[dict[str, Any]]:
 
 def copy(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?copy_v2`: y <- x."""
-    edges = [*_pair_edges(), {"n": 6, "incx": 0, "incy": 1}, {"n": 40, **_PAIR, "values": "special"}]
+    edges: list[dict[str, Any]] = [
+        *_pair_edges(),
+        {"n": 6, "incx": 0, "incy": 1},
+        {"n": 40, **_PAIR, "values": "special"},
+    ]
     return routine.declare(
         name, build=build_pair, oracle=copied, touched=touched, writes=("y",), compare=Exact(), policy=NO_COPY,
         grids=_grids(name, dtype, edges, _PAIR, incx=INCREMENTS, incy=INCREMENTS),
@@ -184,7 +190,7 @@ def copy(name: str, dtype: torch.dtype) -> Operator:
 
 def swap(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?swap_v2`: x <-> y."""
-    edges = [*_pair_edges(), {"n": 40, **_PAIR, "values": "special"}]
+    edges: list[dict[str, Any]] = [*_pair_edges(), {"n": 40, **_PAIR, "values": "special"}]
     return routine.declare(
         name, build=build_swap, oracle=swapped, touched=touched, writes=("x", "y"), compare=Exact(), policy=NO_COPY,
         grids=_grids(name, dtype, edges, _PAIR, incx=INCREMENTS, incy=INCREMENTS),
@@ -196,7 +202,7 @@ def swap(name: str, dtype: torch.dtype) -> Operator:
 
 def scal(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?scal_v2`: x <- alpha x."""
-    edges = [
+    edges: list[dict[str, Any]] = [
         {"n": 6, "incx": 3, "alpha": 100.001}, {"n": 0, "incx": 2, "alpha": 2.0}, {"n": -1, "incx": 1, "alpha": 2.0},
         {"n": 6, "incx": -1, "alpha": 2.0}, {"n": 6, "incx": 0, "alpha": 2.0}, {"n": 9, "incx": 1, "alpha": 0.0},
         {"n": 40, "incx": 2, "alpha": 0.0, "values": "special"}, {"n": 40, "incx": 1, "alpha": -0.5, "values": "special"},
@@ -214,13 +220,13 @@ def scal(name: str, dtype: torch.dtype) -> Operator:
 
 def dot(name: str, dtype: torch.dtype, *, conjugate: bool = False) -> Operator:
     """`cublas?dot[uc]_v2`: the sum of x_i y_i, or of conj(x_i) y_i."""
-    edges = [*_pair_edges(), {"n": 6, "incx": 0, "incy": 1}, {"n": 6, "incx": 2, "incy": 0}]
+    edges: list[dict[str, Any]] = [*_pair_edges(), {"n": 6, "incx": 0, "incy": 1}, {"n": 6, "incx": 2, "incy": 0}]
     term = "conj(x_i)*y_i (x is conjugated, y is not)" if conjugate else "x_i*y_i"
     exact = (routine.IEEE,) if dtype in (torch.float32, torch.complex64) else ()
     return routine.declare(
         name, build=build_dot, oracle=conjugate_product if conjugate else product, touched=None, writes=("result",),
         compare=Close(depth=_terms, scale=scale_dot),
-        grids=_grids(name, dtype, edges, _PAIR, incx=INCREMENTS, incy=INCREMENTS),
+        grids=_grids(name, dtype, edges, _PAIR, QUICK_SUMS, incx=INCREMENTS, incy=INCREMENTS),
         jitter=routine.jitter("n", "incx", "incy", "layout", "values"),
         description=f"Writes the sum of {term} over n elements to the one-element tensor result.",
         notes=(routine.VECTORS, "incx = 0 or incy = 0: the one element is used for every term.",
@@ -230,13 +236,13 @@ def dot(name: str, dtype: torch.dtype, *, conjugate: bool = False) -> Operator:
 
 def asum(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?asum_v2`: the sum of |x_i|."""
-    edges = [
+    edges: list[dict[str, Any]] = [
         {"n": 6, "incx": 3}, {"n": 0, "incx": 2}, {"n": -1, "incx": 1}, {"n": 6, "incx": -1}, {"n": 6, "incx": 0},
     ]  # fmt: skip
     return routine.declare(
         name, build=build_asum, oracle=total, touched=None, writes=("result",),
         compare=Close(depth=_terms),
-        grids=_grids(name, dtype, edges, {"incx": 1}, incx=(1, 2, 3)),
+        grids=_grids(name, dtype, edges, {"incx": 1}, QUICK_SUMS, incx=(1, 2, 3)),
         jitter=routine.jitter("n", "layout", "values", incx=(1, 2, 3, 4, 5)),
         description="Writes the sum of |x_i| over n elements to the one-element tensor result.",
         notes=(routine.VECTORS, "n <= 0 or incx <= 0: the result is 0. result may hold NaN before."), family="dot",

@@ -6,13 +6,11 @@ import triton.language as tl
 @triton.jit
 def partial_kernel(x, partial, n, incx, BLOCK: tl.constexpr):
     # Each program adds up every num_programs-th block and leaves one number.
-    step = tl.num_programs(0).to(tl.int64) * BLOCK
-    index = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), dtype=tl.float64)
-    while tl.min(index, axis=0) < n:
+    for start in range(tl.program_id(0) * BLOCK, n, tl.num_programs(0) * BLOCK):
+        index = start + tl.arange(0, BLOCK).to(tl.int64)
         mask = index < n
         total += tl.abs(tl.load(x + index * incx, mask=mask, other=0.0))
-        index += step
     tl.store(partial + tl.program_id(0), tl.sum(total, axis=0))
 
 
@@ -24,8 +22,9 @@ def final_kernel(partial, result, count, SIZE: tl.constexpr):
 
 def cublasDasum_v2(n, x, incx, result):
     n = 0 if incx <= 0 else n
-    programs = min(triton.cdiv(n, 512), 1024) if n > 0 else 0
+    # Up to four blocks a program, more where a thousand programs keep the GPU busy.
+    programs = min(triton.cdiv(n, 1024), 1024) if n > 0 else 0
     partial = torch.empty((max(programs, 1),), dtype=torch.float64, device=x.device)
-    partial_kernel[(programs,)](x, partial, n, incx, BLOCK=512, num_warps=4)
+    partial_kernel[(programs,)](x, partial, n, incx, BLOCK=256, num_warps=4)
     final_kernel[(1,)](partial, result, programs, SIZE=triton.next_power_of_2(max(programs, 1)), num_warps=4)
     return result

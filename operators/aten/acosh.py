@@ -1,0 +1,24 @@
+"""Inverse hyperbolic cosine, element by element (aten::acosh)."""
+
+import torch
+
+from kgb_gym.operators.aten.families import unary
+from kgb_gym.operators.aten.families.common import builtins, conditioned
+from kgb_gym.operators.compare import Close
+from kgb_gym.operators.declaration import Operator
+
+OPERATOR = Operator(
+    source="aten",
+    name="acosh",
+    interfaces=unary.interfaces("acosh", kind="above_one", integer_kind="counts", published=unary.PUBLISHED),
+    compare=Close(scale=conditioned(torch.acosh, lambda x: (x * x - 1).rsqrt()), slack=4.0),
+    description="The inverse hyperbolic cosine of every element. Integers and bools are computed and returned in float32.",
+    notes=(
+        "Below 1 the answer is NaN; at 1 it is 0; at infinity infinity. 1e30 must not overflow on the way.",
+        "The answer of a 16-bit input is computed in fp32 and rounded once.",
+        "An integer `out` is an error (RuntimeError).",
+        "Complex tensors are not asked for.",
+    ),
+    left_out=builtins("acosh", "int float complex Scalar"),
+    family="unary",
+)

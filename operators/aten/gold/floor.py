@@ -1,0 +1,62 @@
+"""Rounding down: one flat kernel over memory; integers are carried over."""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK_SIZE = 1024
+
+
+@triton.jit
+def floor_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    if x.dtype == tl.float64:
+        y = tl.floor(x)
+    elif x.dtype.is_floating():
+        y = tl.floor(x.to(tl.float32))
+    else:
+        y = x
+    tl.store(out_ptr + offsets, y, mask=mask)
+
+
+def launch(x, out):
+    """Write floor(x) to out; both are dense with the same strides."""
+    n = out.numel()
+    if n:
+        floor_kernel[(triton.cdiv(n, BLOCK_SIZE),)](x, out, n, BLOCK=BLOCK_SIZE, num_warps=4)
+
+
+def laid_out_like(x, out):
+    """x itself if its elements lie in memory as those of out, else a copy that does."""
+    if x.stride() == out.stride():
+        return x
+    return torch.empty_like(out, dtype=x.dtype).copy_(x)
+
+
+def refuse_bool(x):
+    if x.dtype == torch.bool:
+        raise RuntimeError("floor is not defined for bools")
+
+
+def floor(self):
+    refuse_bool(self)
+    out = torch.empty_like(self)
+    launch(laid_out_like(self, out), out)
+    return out
+
+
+def floor_out(self, *, out):
+    refuse_bool(self)
+    if out.dtype != self.dtype:
+        raise RuntimeError(f"Found dtype {out.dtype} but expected {self.dtype}")
+    if out.shape != self.shape:
+        out.resize_(self.shape)
+    dense = torch.empty_like(out)
+    if dense.stride() == out.stride():
+        launch(laid_out_like(self, out), out)
+    else:
+        launch(laid_out_like(self, dense), dense)
+        out.copy_(dense)
+    return out

@@ -1,0 +1,28 @@
+"""Mish activation, x · tanh(softplus(x)), element by element (aten::mish)."""
+
+import torch
+
+from kgb_gym.operators.aten.families import unary
+from kgb_gym.operators.aten.families.common import conditioned
+from kgb_gym.operators.compare import Close
+from kgb_gym.operators.declaration import Operator
+
+_WIDE = tuple({"shape": (301,), "dtype": d, "kind": "wide"} for d in ("float16", "float32", "bfloat16"))
+
+OPERATOR = Operator(
+    source="aten",
+    name="mish",
+    interfaces=unary.interfaces(
+        "mish", further=_WIDE, integers=False, keeps=True, published=((2, 3), (128, 256), (512, 1024))
+    ),
+    compare=Close(
+        scale=conditioned(torch.nn.functional.mish, lambda x: 1 + torch.nn.functional.mish(x).abs()), slack=4.0
+    ),
+    description="x · tanh(log(1 + exp(x))) for every element of a floating-point tensor.",
+    notes=(
+        "Far on the right it is x, far on the left it goes to zero; minus infinity gives NaN, as 0 · infinity does.",
+        "The answer of a 16-bit input is computed in fp32 and rounded once.",
+        "Integers and bools are an error (NotImplementedError); `out` must have the input's type (RuntimeError).",
+    ),
+    family="unary",
+)

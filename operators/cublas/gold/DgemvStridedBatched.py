@@ -1,0 +1,83 @@
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gemv_kernel(
+    a,
+    x,
+    y,
+    size,
+    depth,
+    alpha,
+    beta,
+    a_out,
+    a_depth,
+    a_item,
+    x_item,
+    y_item,
+    x_first,
+    y_first,
+    incx,
+    incy,
+    READ_Y: tl.constexpr,
+    BLOCK: tl.constexpr,
+    BLOCK_DEPTH: tl.constexpr,
+):
+    alpha = tl.load(alpha)
+    beta = tl.load(beta)
+    pid = tl.program_id(0)
+    blocks = tl.cdiv(size, BLOCK)
+    item = (pid // blocks).to(tl.int64)
+    out = (pid % blocks) * BLOCK + tl.arange(0, BLOCK).to(tl.int64)
+    mask = out < size
+    total = tl.zeros((BLOCK, BLOCK_DEPTH), dtype=tl.float64)
+    for start in range(0, depth, BLOCK_DEPTH):
+        inner = start + tl.arange(0, BLOCK_DEPTH).to(tl.int64)
+        inner_mask = inner < depth
+        x_value = tl.load(x + item * x_item + x_first + inner * incx, mask=inner_mask)
+        a_at = a + item * a_item + out[:, None] * a_out + inner[None, :] * a_depth
+        a_value = tl.load(a_at, mask=mask[:, None] & inner_mask[None, :])
+        total += tl.where(inner_mask[None, :], a_value * x_value[None, :], 0.0)
+    y_at = y + item * y_item + y_first + out * incy
+    result = alpha * tl.sum(total, axis=1)
+    if READ_Y:
+        result += beta * tl.load(y_at, mask=mask)
+    tl.store(y_at, result, mask=mask)
+
+
+def cublasDgemvStridedBatched(
+    trans, m, n, alpha, A, lda, strideA, x, incx, stridex, beta, y, incy, stridey, batchCount
+):
+    if m <= 0 or n <= 0 or batchCount <= 0:
+        return y
+    size, depth, a_out, a_depth = (m, n, 1, lda) if trans == "N" else (n, m, lda, 1)
+    x_first = (1 - depth) * incx if incx < 0 else 0
+    y_first = (1 - size) * incy if incy < 0 else 0
+    block, block_depth = (32, 64) if trans == "N" else (16, 128)
+    factor = torch.full((1,), alpha, dtype=torch.float64, device=A.device)
+    factor_y = torch.full((1,), beta, dtype=torch.float64, device=A.device)
+    gemv_kernel[(triton.cdiv(size, block) * batchCount,)](
+        A,
+        x,
+        y,
+        size,
+        0 if alpha == 0 else depth,
+        factor,
+        factor_y,
+        a_out,
+        a_depth,
+        strideA,
+        stridex,
+        stridey,
+        x_first,
+        y_first,
+        incx,
+        incy,
+        READ_Y=beta != 0,
+        BLOCK=block,
+        BLOCK_DEPTH=block_depth,
+        num_warps=4,
+    )
+    return y

@@ -1,0 +1,103 @@
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gemv_kernel(
+    a,
+    x,
+    y,
+    size,
+    depth,
+    alpha,
+    beta,
+    a_out,
+    a_depth,
+    a_item,
+    x_item,
+    y_item,
+    x_first,
+    y_first,
+    incx,
+    incy,
+    CONJ_A: tl.constexpr,
+    READ_Y: tl.constexpr,
+    BLOCK: tl.constexpr,
+    BLOCK_DEPTH: tl.constexpr,
+):
+    # a, x and y are the real views: element e has its real part at 2e and its imaginary part at 2e + 1.
+    alpha_re = tl.load(alpha)
+    alpha_im = tl.load(alpha + 1)
+    beta_re = tl.load(beta)
+    beta_im = tl.load(beta + 1)
+    pid = tl.program_id(0)
+    blocks = tl.cdiv(size, BLOCK)
+    item = (pid // blocks).to(tl.int64)
+    out = (pid % blocks) * BLOCK + tl.arange(0, BLOCK).to(tl.int64)
+    mask = out < size
+    real = tl.zeros((BLOCK, BLOCK_DEPTH), dtype=tl.float64)
+    imag = tl.zeros((BLOCK, BLOCK_DEPTH), dtype=tl.float64)
+    for start in range(0, depth, BLOCK_DEPTH):
+        inner = start + tl.arange(0, BLOCK_DEPTH).to(tl.int64)
+        inner_mask = inner < depth
+        x_at = x + 2 * item * x_item + 2 * (x_first + inner * incx)
+        x_re = tl.load(x_at, mask=inner_mask)[None, :]
+        x_im = tl.load(x_at + 1, mask=inner_mask)[None, :]
+        a_at = a + 2 * item * a_item + 2 * (out[:, None] * a_out + inner[None, :] * a_depth)
+        a_mask = mask[:, None] & inner_mask[None, :]
+        a_re = tl.load(a_at, mask=a_mask)
+        a_im = tl.load(a_at + 1, mask=a_mask)
+        if CONJ_A:
+            a_im = -a_im
+        real += tl.where(inner_mask[None, :], a_re * x_re - a_im * x_im, 0.0)
+        imag += tl.where(inner_mask[None, :], a_re * x_im + a_im * x_re, 0.0)
+    sum_re = tl.sum(real, axis=1)
+    sum_im = tl.sum(imag, axis=1)
+    result_re = alpha_re * sum_re - alpha_im * sum_im
+    result_im = alpha_re * sum_im + alpha_im * sum_re
+    y_at = y + 2 * item * y_item + 2 * (y_first + out * incy)
+    if READ_Y:
+        y_re = tl.load(y_at, mask=mask)
+        y_im = tl.load(y_at + 1, mask=mask)
+        result_re += beta_re * y_re - beta_im * y_im
+        result_im += beta_re * y_im + beta_im * y_re
+    tl.store(y_at, result_re, mask=mask)
+    tl.store(y_at + 1, result_im, mask=mask)
+
+
+def cublasZgemvStridedBatched(
+    trans, m, n, alpha, A, lda, strideA, x, incx, stridex, beta, y, incy, stridey, batchCount
+):
+    if m <= 0 or n <= 0 or batchCount <= 0:
+        return y
+    size, depth, a_out, a_depth = (m, n, 1, lda) if trans == "N" else (n, m, lda, 1)
+    x_first = (1 - depth) * incx if incx < 0 else 0
+    y_first = (1 - size) * incy if incy < 0 else 0
+    block, block_depth = (32, 32) if trans == "N" else (16, 64)
+    factor = torch.view_as_real(torch.full((1,), alpha, dtype=torch.complex128, device=A.device))
+    factor_y = torch.view_as_real(torch.full((1,), beta, dtype=torch.complex128, device=A.device))
+    gemv_kernel[(triton.cdiv(size, block) * batchCount,)](
+        torch.view_as_real(A),
+        torch.view_as_real(x),
+        torch.view_as_real(y),
+        size,
+        0 if alpha == 0 else depth,
+        factor,
+        factor_y,
+        a_out,
+        a_depth,
+        strideA,
+        stridex,
+        stridey,
+        x_first,
+        y_first,
+        incx,
+        incy,
+        CONJ_A=trans == "C",
+        READ_Y=beta != 0,
+        BLOCK=block,
+        BLOCK_DEPTH=block_depth,
+        num_warps=4,
+    )
+    return y
