@@ -1,7 +1,12 @@
-"""Mutators of kernels: one small wrong change at every place where it applies. Version 1.
+"""Mutators of kernels: one small wrong change at every place where it applies. Version 2.
 
 The set is fixed: a change of it is a new version, and scores of different versions are not compared. A mutant changes
-one place inside one jitted function; wrappers stay as they are.
+one place inside one jitted function; wrappers stay as they are. Golds without a kernel get contract mutants instead:
+what a function returns is a copy, or has another offset, or other strides.
+
+Left out, because no run of a case grid could tell them from the original (version 1 had them): a cast to 64-bit integers
+(only offsets beyond 2^31 differ), a cast that the store makes by itself (`tl.store(p, x.to(p.dtype.element_ty))`), and
+the filler of masked lanes where no lane mixes with another and every store has the same mask.
 """
 
 from __future__ import annotations
@@ -13,7 +18,14 @@ from dataclasses import dataclass
 
 from kgb_gym.verification.rebuild import imported, is_jit
 
-VERSION = 1
+VERSION = 2
+
+MIXING = frozenset(
+    {"sum", "max", "min", "argmax", "argmin", "dot", "dot_scaled", "cumsum", "cumprod", "reduce", "associative_scan",
+     "sort", "flip", "gather", "xor_sum", "histogram", "trans", "permute", "reshape", "atomic_add", "atomic_max",
+     "atomic_min", "atomic_cas", "atomic_xchg", "topk"}
+)  # fmt: skip
+"""Calls in which one lane's value may reach another lane."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +120,34 @@ def flipped_comparison(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def missing_cast(node: ast.AST) -> Iterator[ast.AST]:
-    """`x.to(t)` becomes `x`."""
+    """`x.to(t)` becomes `x`, except for 64-bit integers."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to" and node.args:
-        yield node.func.value
+        kind = node.args[0]
+        if not (isinstance(kind, ast.Attribute) and kind.attr in {"int64", "uint64"}):
+            yield node.func.value
+
+
+WRONG_VIEWS = (
+    "Y.clone()",
+    "Y.as_strided(Y.size(), Y.stride(), Y.storage_offset() + 1)",
+    "Y.as_strided(Y.size(), Y.stride()[::-1])",
+)
+"""What a function may return in place of its view Y: a copy, another offset, other strides."""
+
+
+def wrong_view(node: ast.AST) -> Iterator[ast.AST]:
+    """`return x` becomes a copy of x, x one element further on, and x with its strides reversed."""
+    if (
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and not isinstance(node.value, (ast.Tuple, ast.Constant))
+    ):
+        value = ast.unparse(node.value)
+        for change in WRONG_VIEWS:
+            several, one = (change.replace("Y", name) for name in ("y", f"({value})"))
+            yield ast.parse(
+                f"return [{several} for y in ({value})] if isinstance({value}, (list, tuple)) else {one}"
+            ).body[0]
 
 
 def stale_block(node: ast.AST) -> Iterator[ast.AST]:
@@ -130,20 +167,59 @@ MUTATORS: dict[str, Change] = {
 }  # fmt: skip
 
 
+CONTRACT: dict[str, Change] = {
+    f.__name__: f for f in (wrong_view, constant_off_by_one, wrong_operator, flipped_comparison)
+}
+"""Mutators of the functions of a module that has no kernel."""
+
+
 def mutants(source: str) -> list[Mutant]:
     """Every mutant of a module, in order of line; duplicates once."""
     tree = ast.parse(source)
     modules = imported(tree)
+    kernels = [n for n in tree.body if is_jit(n, modules)]
+    functions = kernels or [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+    changes = MUTATORS if kernels else CONTRACT
     out: dict[str, Mutant] = {}
-    for kernel in (n for n in tree.body if is_jit(n, modules)):
-        assert isinstance(kernel, ast.FunctionDef)
-        for place in _places(kernel):
-            for name, mutator in MUTATORS.items():
-                for number, _ in enumerate(mutator(_at(kernel, place))):
-                    mutant = _make(tree, kernel, place, name, mutator, number)
+    for function in functions:
+        assert isinstance(function, ast.FunctionDef)
+        unseen = set(_unseen(function)) if kernels else set()
+        for place in _places(function):
+            for name, mutator in changes.items():
+                if id(_at(function, place)) in unseen and name in {"missing_cast", "constant_off_by_one"}:
+                    continue
+                for number, _ in enumerate(mutator(_at(function, place))):
+                    mutant = _make(tree, function, place, name, mutator, number)
                     if mutant is not None and mutant.source != ast.unparse(tree):
                         out.setdefault(mutant.source, mutant)
     return sorted(out.values(), key=lambda m: (m.line, m.mutator, m.after))
+
+
+def _unseen(kernel: ast.FunctionDef) -> Iterator[int]:
+    """Identities of nodes whose change nobody can see: casts that a store repeats, fillers of lanes that end nowhere."""
+    calls = [n for n in ast.walk(kernel) if isinstance(n, ast.Call)]
+    stores = [c for c in calls if _is_call(c, "store") and len(c.args) >= 2]
+    for store in stores:
+        value = store.args[1]
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "to":
+            kind = ast.unparse(value.args[0]) if value.args else ""
+            if kind.removesuffix(".dtype.element_ty") == _base(store.args[0]) != kind:
+                yield id(value)
+    mixing = any(isinstance(c.func, ast.Attribute) and c.func.attr in MIXING for c in calls)
+    masks = {ast.unparse(k.value) for s in stores for k in s.keywords if k.arg == "mask"}
+    if mixing or len(masks) != 1 or any(not any(k.arg == "mask" for k in s.keywords) for s in stores):
+        return
+    for load in (c for c in calls if _is_call(c, "load")):
+        words = {k.arg: k.value for k in load.keywords}
+        if "mask" in words and "other" in words and {ast.unparse(words["mask"])} == masks:
+            yield from (id(n) for n in ast.walk(words["other"]))
+
+
+def _base(pointer: ast.expr) -> str:
+    """The name at the left end of a sum of offsets."""
+    while isinstance(pointer, ast.BinOp) and isinstance(pointer.op, ast.Add):
+        pointer = pointer.left
+    return ast.unparse(pointer)
 
 
 Place = tuple[tuple[str, int | None], ...]
