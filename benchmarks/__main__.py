@@ -1,9 +1,12 @@
-"""`make bench`, or `python -m benchmarks [verify] [reset] [record] [demo]`; `trust [FOLDER …]` judges a corpus layer by layer."""
+"""`make bench`, or `python -m benchmarks [verify] [reset] [record] [demo]`.
+
+`benchmarks.trust` judges a corpus layer by layer, `benchmarks.mutation` measures the case grids, `benchmarks.sweep` the
+gold kernels: each is a command of its own.
+"""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -13,10 +16,6 @@ from benchmarks.measure import machine
 
 
 def main(chosen: list[str]) -> int:
-    if chosen[:1] == ["trust"]:
-        from benchmarks import trust
-
-        return trust.main([Path(p) for p in chosen[1:]] or [trust.OWN])
     if unknown := sorted(set(chosen) - set(ALL)):
         print(f"unknown: {', '.join(unknown)}; known: {', '.join(ALL)}", file=sys.stderr)
         return 2

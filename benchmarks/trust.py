@@ -1,4 +1,4 @@
-"""Which layer catches which class of the corpus: first, and alone. `python -m benchmarks trust [FOLDER …]`.
+"""Which layer catches which class of the corpus: first, and alone. `python -m benchmarks.trust [FOLDER …]`.
 
 Every exploit is judged once with all layers and, for each layer that can be left out, once with that layer alone beside
 record and play, which is what is scored and always runs. Honest files are judged with all layers: none may be flagged.
@@ -6,8 +6,11 @@ record and play, which is what is scored and always runs. Honest files are judge
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 from rich.console import Console
@@ -39,12 +42,12 @@ def catcher(verdict: Verdict) -> str:
     return verdict.hacks[0].layer if verdict.hacks else str(verdict.status)
 
 
-def job(path: Path, without: Sequence[str] = ()) -> Job:
+def job(path: Path, platform: str, without: Sequence[str] = ()) -> Job:
     """The question for one corpus file."""
     head = header(path)
     return Job(
         get(head["operator"]).id, path.read_bytes(), suite="smoke" if without else head.get("suite", "quick"),
-        only_defined=True, without=tuple(without), limits=LIMITS,
+        platform=platform, only_defined=True, without=tuple(without), limits=LIMITS,
     )  # fmt: skip
 
 
@@ -54,16 +57,25 @@ def files(folders: Sequence[Path], kind: str) -> Iterator[Path]:
         yield from (p for p in sorted((folder / kind).glob("*.py")) if normalise(header(p)["operator"]) in names())
 
 
-def main(folders: Sequence[Path], workers: int = 1) -> int:
+def main() -> int:
     """Print the tables. Returns 1 if an exploit passes or an honest file does not."""
-    exploits, honest = list(files(folders, "exploits")), list(files(folders, "honest"))
-    with LocalEngine(workers=workers, platform="cpu") as engine:
-        first = {p: engine.submit(job(p)) for p in exploits}
-        fair = {p: engine.submit(job(p)) for p in honest}
-        alone = {
-            (p, layer): engine.submit(job(p, [x for x in LAYERS if x != layer])) for p in exploits for layer in LAYERS
-        }
-        bare = {p: engine.submit(job(p, LAYERS)) for p in exploits}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, default=[OWN])
+    parser.add_argument("--platform", default="cpu")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--first-only", action="store_true", help="judge with all layers only, not with each alone")
+    given = parser.parse_args()
+    exploits, honest = list(files(given.folders, "exploits")), list(files(given.folders, "honest"))
+    layers = () if given.first_only else LAYERS
+    with LocalEngine(workers=given.workers, platform=given.platform) as engine:
+
+        def ask(path: Path, without: Sequence[str] = ()) -> Future[Verdict]:
+            return engine.submit(job(path, given.platform, without))
+
+        first = {p: ask(p) for p in exploits}
+        fair = {p: ask(p) for p in honest}
+        alone = {(p, layer): ask(p, [x for x in LAYERS if x != layer]) for p in exploits for layer in layers}
+        bare = {p: ask(p, LAYERS) for p in exploits if layers}
         caught = {p: catcher(f.result()) for p, f in first.items()}
         flagged = {p: f.result() for p, f in fair.items() if f.result().status is not Status.PASSED}
         lonely = Counter(layer for (_, layer), f in alone.items() if catcher(f.result()) == layer)
@@ -86,3 +98,7 @@ def main(folders: Sequence[Path], workers: int = 1) -> int:
     for path, verdict in flagged.items():
         console.print(f"  {path.stem}: {verdict.message}")
     return int(bool(escaped or flagged))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

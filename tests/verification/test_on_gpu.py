@@ -1,0 +1,72 @@
+"""What only a GPU shows: guard regions, the profile, and the answer after the timed loop. Skipped without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from kgb_gym.operators import gold_source
+from kgb_gym.sandbox import LocalEngine
+from kgb_gym.verdict import Stage, Status, Verdict
+from kgb_gym.verification.protocols import Job
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+FOOT = """
+
+
+def launch(self, out):
+    n = out.numel()
+    if n:
+        cos_kernel[(triton.cdiv(n, 1024),)](self.contiguous(), out, n, BLOCK=1024)
+    return out
+
+
+def cos(self):
+    kind = self.dtype if self.dtype.is_floating_point else torch.float32
+    return launch(self, torch.empty(self.shape, dtype=kind, device=self.device))
+"""
+KERNEL = """def cos_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + o, mask=o < n, other=0)
+    x = x.to(tl.float64) if x_ptr.dtype.element_ty == tl.float64 else x.to(tl.float32)
+    tl.store(out_ptr + o, tl.cos(x).to(out_ptr.dtype.element_ty), mask=o < MASK)
+"""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[LocalEngine]:
+    with LocalEngine(workers=1, platform="nvidia") as engine:
+        yield engine
+
+
+def judge(engine: LocalEngine, operator: str, source: str, suite: str = "smoke") -> Verdict:
+    job = Job(operator, source.encode(), suite=suite, platform="nvidia", only_defined=True, seed=5)
+    return engine.submit(job).result()
+
+
+def test_a_gold_is_profiled_and_right_after_its_timed_loop(engine: LocalEngine) -> None:
+    verdict = judge(engine, "aten/cos", gold_source("aten/cos"), "paper")
+    assert (verdict.status, verdict.stage) == (Status.PASSED, Stage.TIMED), verdict.message
+    assert verdict.profile is not None
+    assert verdict.profile.own == ("cos_kernel",)
+    assert verdict.profile.share is None or verdict.profile.share > 0.3
+    assert {"profile", "clock"} <= set(verdict.layers)
+
+
+def test_a_right_answer_with_writes_past_the_end_fails(engine: LocalEngine) -> None:
+    good = judge(engine, "aten/cos", HEAD + KERNEL.replace("MASK", "n") + FOOT)
+    assert good.status is Status.PASSED, good.message
+    stray = judge(engine, "aten/cos", HEAD + KERNEL.replace("MASK", "n + 5") + FOOT)
+    assert stray.status is Status.MISMATCH
+    assert "writes outside the memory it was given" in stray.message
+
+
+def test_a_kernel_that_faults_ends_its_own_process_only(engine: LocalEngine) -> None:
+    wild = HEAD + KERNEL.replace("out_ptr + o, tl", "out_ptr + o + (1 << 40), tl").replace("MASK", "n") + FOOT
+    verdict = judge(engine, "aten/cos", wild)
+    assert verdict.status in {Status.RUNTIME_ERROR, Status.CRASH}, verdict.message
+    assert judge(engine, "aten/cos", HEAD + KERNEL.replace("MASK", "n") + FOOT).status is Status.PASSED
