@@ -160,10 +160,9 @@ def unselected(call: Call) -> tuple[Sequence[int], torch.dtype]:
 
 def gradient_jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
     """Other sizes, another index and layout, and no error."""
-    sizes = jitter_shape(rng, params["input_sizes"], max(2048, math.prod(params["input_sizes"]) // 16))
+    sizes = jitter_shape(rng, params["input_sizes"] or (9,), max(2048, math.prod(params["input_sizes"]) // 16))
     rank = len(sizes)
     dim = params["dim"] if -rank <= params["dim"] < rank else 0
-    sizes[dim] = max(1, sizes[dim])
     return {**params, "input_sizes": sizes, "dim": dim, "index": rng.randint(-sizes[dim], sizes[dim] - 1),
             "layout": rng.choice(LAYOUTS)}  # fmt: skip
 
