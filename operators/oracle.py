@@ -135,7 +135,14 @@ def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
                 aliases[index] = name
                 if name in names:
                     same[index] = name
-    written = {n: _target(n, arguments[n], wide[1].get(n) if wide else None) for n in names if n in arguments}
+    written = {}
+    for name in (n for n in names if n in arguments):
+        if isinstance(arguments[name], torch.Tensor):
+            written[name] = _target(name, arguments[name], wide[1].get(name) if wide else None)
+            continue
+        for index, leaf in enumerate(arguments[name]):
+            label = f"{name}[{index}]"
+            written[label] = replace(_target(label, leaf, None), item=index)
     return Expected(tuple(returns), written, aliases, same)
 
 

@@ -44,7 +44,10 @@ def broken_contract(subject: Subject) -> str:
 
 def _moved_arguments(subject: Subject) -> str:
     """Whether a tensor of the call has other sizes, strides or memory than before (a resized `out=` may); empty if not."""
-    names = {id(v): n for n, v in subject.arguments.items() if isinstance(v, torch.Tensor)}
+    names = {id(v): n for n, v in subject.arguments.items()}
+    for listed, value in subject.arguments.items():
+        if isinstance(value, list):
+            names |= {id(v): f"{listed}[{i}]" for i, v in enumerate(value)}
     for index, tensor in enumerate(subject.tensors):
         name = names.get(id(tensor), f"tensor {index}")
         view, target = subject.record.arguments[index], subject.want.written.get(name)

@@ -14,6 +14,10 @@ NOTES = (
     "The second operand may arrive as a Python int or float.",
     "PyTorch adds 16-bit operands in fp32 and rounds once; two roundings more to their own type are tolerated.",
 )
+SUBTRACTION_NOTES = (
+    "Operands promote as in PyTorch: see `torch.result_type`. Integers wrap; a bool operand is an error (RuntimeError).",
+    *NOTES[1:],
+)
 IN_PLACE_NOTES = (
     "`self` may not grow by broadcasting, and may not overlap itself (an expanded tensor): RuntimeError.",
     "`x.add_(x)` is right.",
@@ -70,8 +74,8 @@ _STRIDED = tuple(
 )
 
 
-def functional(name: str) -> tuple[Interface, ...]:
-    """Interfaces `Tensor`, `Scalar`, `out` and `Scalar_out`."""
+def functional(name: str, out: str = "out") -> tuple[Interface, ...]:
+    """Interfaces `Tensor`, `Scalar`, `out` (or what `out` says) and `Scalar_out`."""
     return (
         Interface(
             f"{name}.Tensor",
@@ -100,7 +104,7 @@ def functional(name: str) -> tuple[Interface, ...]:
             binary.jitter,
         ),
         Interface(
-            f"{name}.out",
+            f"{name}.{out}",
             with_out(tensor_tensor),
             suites(
                 paper=(product(shape=POINTWISE[2:5], dtype=FLOATS, alpha=ALPHAS[:1], origin="extra"), _OUT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -31,8 +31,9 @@ def operands(
     layout: str = "contiguous",
     other_layout: str = "contiguous",
     kind: str = "normal",
+    other_kind: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two tensors: `shape` and `dtype` of the first, those of the second where they differ.
+    """Two tensors: `shape`, `dtype` and `kind` of the first, those of the second where they differ.
 
     A 0-d second operand is an integer (or coin), which every type holds: it does not promote the first, and whether its
     value is rounded to the common type before or after the arithmetic must not matter.
@@ -41,7 +42,7 @@ def operands(
     second_dtype = other_dtype or dtype
     if other is not None and len(other) == 0 and len(shape):
         return first, make.integers((), second_dtype, low=2, high=9)
-    return first, values(make, shape if other is None else other, second_dtype, kind, other_layout)
+    return first, values(make, shape if other is None else other, second_dtype, other_kind or kind, other_layout)
 
 
 def tensor_tensor(
@@ -53,9 +54,10 @@ def tensor_tensor(
     number: str = "",
     scalar: float = 0,
     share: str = "",
+    mode: str = "",
     **more: Any,
 ) -> Call:
-    """`f(self, other[, alpha=])`.
+    """`f(self, other[, alpha=][, rounding_mode=])`.
 
     Args:
         make: the source of values.
@@ -65,12 +67,13 @@ def tensor_tensor(
         number: `other`: the second operand is the Python number `scalar`.
         scalar: that number.
         share: `self`: `other` is the same tensor.
+        mode: the rounding mode, passed if given; `none` for None.
         more: see `operands`.
     """
     first, second = operands(make, shape=shape, dtype=dtype, **more)
     if share == "self":
         second = first
-    keywords = {} if alpha is None else {"alpha": alpha}
+    keywords = {**({} if alpha is None else {"alpha": alpha}), **rounding(mode)}
     if number == "other":
         return make.call(first, scalar, **keywords)
     return make.call(first, second, **keywords)
@@ -85,20 +88,45 @@ def tensor_scalar(
     alpha: float | None = None,
     layout: str = "contiguous",
     kind: str = "normal",
+    mode: str = "",
 ) -> Call:
-    """`f.Scalar(self, number[, alpha])`."""
+    """`f.Scalar(self, number[, alpha][, rounding_mode=])`."""
     first = values(make, shape, dtype, kind, layout)
-    return make.call(first, scalar) if alpha is None else make.call(first, scalar, alpha)
+    return make.call(first, scalar, *(() if alpha is None else (alpha,)), **rounding(mode))
 
 
-def with_out(build: Build) -> Build:
-    """The `out=` twin of a builder: parameters `out` (see `common.buffer`) and `out_dtype` join."""
+def scalar_tensor(make: Maker, *, scalar: float, **params: Any) -> Call:
+    """`f.Scalar(number, tensor)`."""
+    plain = tensor_scalar(make, scalar=scalar, **params)
+    return Call(plain.args[::-1], plain.kwargs)
+
+
+def rounding(mode: str) -> Mapping[str, str | None]:
+    """The keyword `rounding_mode` of a case's `mode`."""
+    return {"rounding_mode": None if mode == "none" else mode} if mode else {}
+
+
+def same(dtype: torch.dtype) -> torch.dtype:
+    """The answer has the operands' common type."""
+    return dtype
+
+
+def truth(dtype: torch.dtype) -> torch.dtype:
+    """The answer is a bool."""
+    return torch.bool
+
+
+def with_out(build: Build, promotes: Callable[[torch.dtype], torch.dtype] = same) -> Build:
+    """The `out=` twin of a builder: parameters `out` (see `common.buffer`) and `out_dtype` join.
+
+    `promotes` gives the answer's type, of the operands' common one.
+    """
 
     def call(make: Maker, *, out: str = "same", out_dtype: torch.dtype | None = None, **params: Any) -> Call:
         plain = build(make, **params)
         first, second = plain.args[0], plain.args[1]
         shape = broadcast(*(t.shape for t in plain.tensors()))
-        dtype = out_dtype or torch.result_type(first, second)
+        dtype = out_dtype or promotes(torch.result_type(first, second))
         return Call(plain.args, {**plain.kwargs, "out": buffer(make, shape, dtype, out)})
 
     return call

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from kgb_gym.operators.grids import Grid, jitter_shape
-from kgb_gym.operators.maker import Maker
+from kgb_gym.operators.maker import Maker, lay
 
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
 LAYOUTS = ("contiguous", "transposed", "dilated", "sliced", "offset")
@@ -42,7 +42,8 @@ def values(
         kind: `normal`, `large`, `huge`, `small` (normal values of deviation 1, 1e4, 1e30, 1e-3, clipped to what the
             type holds), `unit`, `signed_unit`, `positive`, `above_one`, `wide`, `tail`, `below_one`, `negative`
             (uniform in the ranges above), `digits`, `counts` (whole numbers), `special` (normal values with NaN,
-            infinities and zeros of both signs among them) or `undefined` (with NaN and 0 only).
+            infinities and zeros of both signs among them), `undefined` (with NaN and 0 only), `eighths` (multiples of
+            1/8 below 16) or `divisors` (multiples of 1/8 up to 3, or whole numbers up to 24; never zero).
         layout: one of `LAYOUTS`, or `expanded`.
 
     Raises:
@@ -51,8 +52,15 @@ def values(
     if kind in _WHOLE:
         first, end = _WHOLE[kind]
         return make.integers(shape, dtype, low=first, high=end, layout=layout)
+    if kind == "divisors":
+        size = make.integers(shape, torch.int64, low=1, high=25)
+        signed = size * (1 - 2 * make.integers(shape, torch.int64, low=0, high=2))
+        unsigned = dtype in (torch.uint8, torch.bool)
+        return lay((signed / 8 if dtype.is_floating_point else size if unsigned else signed).to(dtype), layout)
     if not dtype.is_floating_point and not dtype.is_complex:
         return make.integers(shape, dtype, layout=layout)
+    if kind == "eighths":
+        return lay((make.integers(shape, torch.int64, low=-127, high=128) / 8).to(dtype), layout)
     if kind == "special":
         return make.sprinkle(make.normal(shape, dtype, layout=layout), SPECIALS, share=0.2)
     if kind == "undefined":

@@ -22,7 +22,8 @@ def gather_kernel(
     WIDE: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """x_step: the stride of x along the dimension of the indices; in x_strides it is zero."""
+    """x_step: the stride of x along the dimension of the indices; in x_strides it is zero. Sizes and strides are listed
+    from the last dimension; whatever the lane, they lead to elements that exist."""
     program = tl.program_id(0)
     if WIDE:
         program = program.to(tl.int64)
@@ -31,19 +32,19 @@ def gather_kernel(
     x_at = tl.zeros((BLOCK,), tl.int64)
     index_at = tl.zeros((BLOCK,), tl.int64)
     out_at = tl.zeros((BLOCK,), tl.int64)
-    for d in tl.static_range(RANK - 1, -1, -1):
+    for d in tl.static_range(RANK):
         i = (rest % sizes[d]).to(tl.int64)
         x_at += i * x_strides[d]
         index_at += i * index_strides[d]
         out_at += i * out_strides[d]
         rest = rest // sizes[d]
-    at = tl.load(index_ptr + index_at, mask=mask)
-    x = tl.load(x_ptr + x_at + at * x_step, mask=mask)
+    at = tl.load(index_ptr + index_at)
+    x = tl.load(x_ptr + x_at + at * x_step)
     tl.store(out_ptr + out_at, x, mask=mask)
 
 
 def merged(sizes, *strides):
-    """The fewest dimensions, at least one, that walk the same elements of all tensors in the same order."""
+    """The fewest dimensions, at least one, that walk the same elements of all tensors in the same order; the last first."""
     dims = []
     for d in range(len(sizes)):
         here = [s[d] for s in strides]
@@ -55,6 +56,7 @@ def merged(sizes, *strides):
             dims.append((sizes[d], here))
     if not dims:
         dims.append((1, [0 for _ in strides]))
+    dims.reverse()
     return tuple(size for size, _ in dims), [tuple(here[k] for _, here in dims) for k in range(len(strides))]
 
 

@@ -27,7 +27,7 @@ def select_kernel(
     tiles = tl.cdiv(inner, BLOCK_C)
     r = (tl.program_id(0) // tiles).to(tl.int64) * BLOCK_R + tl.arange(0, BLOCK_R)
     c = tl.program_id(0) % tiles * BLOCK_C + tl.arange(0, BLOCK_C)
-    at = tl.load(index_ptr + r % picked, mask=r < rows)
+    at = tl.load(index_ptr + r % picked)
     source = r // picked * n + at
     mask = (r < rows)[:, None] & (c < inner)[None, :]
     x = tl.load(x_ptr + source[:, None] * inner + c[None, :], mask=mask)

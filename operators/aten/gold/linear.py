@@ -32,7 +32,7 @@ def linear_kernel(
     tile = tl.program_id(0)
     m = (tile % rows * BLOCK_M + tl.arange(0, BLOCK_M)).to(tl.int64)
     n = (tile // rows * BLOCK_N + tl.arange(0, BLOCK_N)).to(tl.int64)
-    k = tl.arange(0, BLOCK_K).to(tl.int64)
+    k = tl.arange(0, BLOCK_K)
     a_tile = a_ptr + m[:, None] * a_row + k[None, :] * a_column
     b_tile = b_ptr + k[:, None] * b_row + n[None, :] * b_column
     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=SUM)

@@ -33,17 +33,17 @@ def place_kernel(
     index_at = tl.zeros((BLOCK,), tl.int64)
     src_at = tl.zeros((BLOCK,), tl.int64)
     out_at = tl.zeros((BLOCK,), tl.int64)
-    for d in tl.static_range(RANK - 1, -1, -1):
+    for d in tl.static_range(RANK):
         i = (rest % sizes[d]).to(tl.int64)
         index_at += i * index_strides[d]
         src_at += i * src_strides[d]
         out_at += i * out_strides[d]
         rest = rest // sizes[d]
-    at = tl.load(index_ptr + index_at, mask=mask)
+    at = tl.load(index_ptr + index_at)
     if src_ptr is None:
         x = tl.load(value)
     else:
-        x = tl.load(src_ptr + src_at, mask=mask)
+        x = tl.load(src_ptr + src_at)
     tl.store(out_ptr + out_at + at * out_step, x, mask=mask)
 
 
@@ -72,7 +72,7 @@ def combine_kernel(
     index_at = tl.zeros((BLOCK,), tl.int64)
     src_at = tl.zeros((BLOCK,), tl.int64)
     out_at = tl.zeros((BLOCK,), tl.int64)
-    for d in tl.static_range(RANK - 1, -1, -1):
+    for d in tl.static_range(RANK):
         i = rest % sizes[d]
         index_at += i * index_strides[d]
         src_at += i * src_strides[d]
@@ -93,7 +93,7 @@ def combine_kernel(
 
 
 def merged(sizes, *strides):
-    """The fewest dimensions, at least one, that walk the same elements of all tensors in the same order."""
+    """The fewest dimensions, at least one, that walk the same elements of all tensors in the same order; the last first."""
     dims = []
     for d in range(len(sizes)):
         here = [s[d] for s in strides]
@@ -105,6 +105,7 @@ def merged(sizes, *strides):
             dims.append((sizes[d], here))
     if not dims:
         dims.append((1, [0 for _ in strides]))
+    dims.reverse()
     return tuple(size for size, _ in dims), [tuple(here[k] for _, here in dims) for k in range(len(strides))]
 
 

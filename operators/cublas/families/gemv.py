@@ -80,16 +80,18 @@ def build_strided(
 def build_lists(
     make: Maker, *, trans: str, m: int, n: int, alpha: Any, beta: Any, batchCount: int, dtype: torch.dtype,
     incx: int = 1, incy: int = 1, pad: int = 0, values: str = "normal", output: str = "normal",
-    layout: str = "contiguous", shared: str = "",
+    layout: str = "contiguous", shared: str = "", spare: int = 0,
 ) -> Call:  # fmt: skip
-    """One `gemvBatched` call, whose arrays of pointers are lists of tensors; with `shared` one A serves all items."""
+    """One `gemvBatched` call, whose arrays of pointers are lists of tensors: `spare` more than there are items; with
+    `shared` one A serves all."""
     lda = max(1, m) + pad
     items = [
-        _operands(make, trans, m, n, beta, dtype, incx, incy, lda, values, output, layout) for _ in range(batchCount)
+        _operands(make, trans, m, n, beta, dtype, incx, incy, lda, values, output, layout)
+        for _ in range(batchCount + spare)
     ]
     a, x, y = ([item[place] for item in items] for place in range(3))
     if "A" in shared:
-        a = a[:1] * batchCount
+        a = a[:1] * len(a)
     one, two = buffers.scalar(alpha, dtype), buffers.scalar(beta, dtype)
     return make.call(trans, m, n, one, a, lda, x, incx, two, y, incy, batchCount)
 
@@ -145,7 +147,7 @@ def oracle_strided(**arguments: Any) -> dict[str, torch.Tensor]:
 
 def oracle_lists(**arguments: Any) -> dict[str, list[torch.Tensor]]:
     """Each y after the call."""
-    return {"yarray": [evaluate(**routine.item_of(arguments, i)) for i in range(arguments["batchCount"])]}
+    return {"yarray": routine.each(arguments, "yarray", evaluate, lambda y: y.to(buffers.wide(y.dtype)))}
 
 
 def _strided(arguments: Mapping[str, Any], item: int) -> dict[str, Any]:
@@ -182,7 +184,7 @@ def touched_strided(**arguments: Any) -> dict[str, torch.Tensor]:
 
 def touched_lists(**arguments: Any) -> dict[str, list[torch.Tensor]]:
     """True at the elements of each y."""
-    return {"yarray": [mask(**routine.item_of(arguments, i)) for i in range(arguments["batchCount"])]}
+    return {"yarray": routine.each(arguments, "yarray", mask, routine.untouched)}
 
 
 def depth(arguments: Mapping[str, Any]) -> int:
@@ -257,7 +259,7 @@ def _grids(name: str, dtype: torch.dtype, **more: Any) -> dict[str, tuple[Grid, 
         **({"shared": ("", "A")} if batched else {}),
     }  # fmt: skip
     one = {"dtype": kind, **({"batchCount": 1} if batched else {})}
-    edges = grids.points(*({**one, **edge} for edge in (*_edges(scalars), *(_BATCH_EDGES if batched else ()))))
+    edges = grids.points(*({**one, **edge} for edge in (*_edges(scalars), *(_batch_edges(name) if batched else ()))))
     further: dict[str, Any] = {"m,n": EXTRA, **({"batchCount": (1, 3, 17)} if batched else {})}
     bearable: dict[str, Any] = {
         "m,n": QUICK, "incx": (1, 2, -1, -3), "incy": (1, 2, -1, -3), **({"batchCount": (1, 3)} if batched else {}),
@@ -292,7 +294,9 @@ def _edges(scalars: Any) -> list[dict[str, Any]]:
     ]
 
 
-_BATCH_EDGES = (
-    {"trans": "N", "pad": 1, "m,n": (9, 6), "alpha,beta": (-0.5, 0.25), "batchCount": 0},
-    {"trans": "C", "pad": 1, "m,n": (9, 6), "alpha,beta": (-0.5, 0.25), "batchCount": 4, "incx": -2, "incy": -2},
-)
+def _batch_edges(name: str) -> list[dict[str, Any]]:
+    plain = {"trans": "N", "pad": 1, "m,n": (9, 6), "alpha,beta": (-0.5, 0.25)}
+    spare = {} if "Strided" in name else {"spare": 1}
+    return [
+        {**plain, **spare, "batchCount": 0}, {**plain, **spare, "trans": "C", "batchCount": 2, "incx": -2, "incy": -2},
+    ]  # fmt: skip

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from kgb_gym.operators.compare import Comparison
 from kgb_gym.operators.cublas.families import buffers
 from kgb_gym.operators.cublas.library import parameters
@@ -45,8 +47,9 @@ OPERATIONS = (
 DIAGONAL = "diag is 0, or 1 for a unit diagonal: then the stored diagonal is not read and may hold NaN."
 IEEE = "All arithmetic is IEEE fp32: TF32 or half-precision products are wrong."
 LISTS = (
-    "Where C has an array of pointers, here is a list of batchCount tensors, in any order in memory; the same tensor may "
-    "stand in a list of inputs more than once. batchCount = 0: nothing is written."
+    "Where C has an array of pointers, here is a list of tensors, anywhere in memory; the same tensor may stand in a list "
+    "of inputs more than once. A list may be longer than batchCount: the tensors behind are left alone. batchCount = 0: "
+    "nothing is written."
 )
 
 
@@ -100,3 +103,18 @@ def item_of(arguments: Mapping[str, Any], item: int | None = None) -> dict[str, 
         if name != "batchCount":
             out[name.removesuffix("array")] = value if item is None or not isinstance(value, list) else value[item]
     return out
+
+
+def each(
+    arguments: Mapping[str, Any], name: str, one: Callable[..., Any], rest: Callable[[torch.Tensor], Any]
+) -> list[Any]:  # fmt: skip
+    """For every tensor of the written list: `one` of its item's arguments, or `rest` of the tensor behind the batch."""
+    return [
+        one(**item_of(arguments, i)) if i < arguments["batchCount"] else rest(tensor)
+        for i, tensor in enumerate(arguments[name])
+    ]
+
+
+def untouched(tensor: torch.Tensor) -> torch.Tensor:
+    """The mask of a tensor that may not be written."""
+    return torch.zeros(tensor.shape, dtype=torch.bool)

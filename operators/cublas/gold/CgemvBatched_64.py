@@ -65,7 +65,7 @@ def cublasCgemvBatched_64(trans, m, n, alpha, Aarray, lda, xarray, incx, beta, y
     x_first = (1 - depth) * incx if incx < 0 else 0
     y_first = (1 - size) * incy if incy < 0 else 0
     block, block_depth = (32, 32) if trans == "N" else (16, 64)
-    for A, x, y in zip(Aarray, xarray, yarray, strict=True):
+    for A, x, y in zip(Aarray[:batchCount], xarray, yarray, strict=False):
         gemv_kernel[(triton.cdiv(size, block),)](
             torch.view_as_real(A),
             torch.view_as_real(x),

@@ -50,7 +50,7 @@ def cublasDgemvBatched(trans, m, n, alpha, Aarray, lda, xarray, incx, beta, yarr
     block, block_depth = (32, 64) if trans == "N" else (16, 128)
     factor = torch.full((1,), alpha, dtype=torch.float64, device=Aarray[0].device)
     factor_y = torch.full((1,), beta, dtype=torch.float64, device=Aarray[0].device)
-    for A, x, y in zip(Aarray, xarray, yarray, strict=True):
+    for A, x, y in zip(Aarray[:batchCount], xarray, yarray, strict=False):
         gemv_kernel[(triton.cdiv(size, block),)](
             A,
             x,

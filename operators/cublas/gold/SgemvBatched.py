@@ -45,7 +45,7 @@ def cublasSgemvBatched(trans, m, n, alpha, Aarray, lda, xarray, incx, beta, yarr
     x_first = (1 - depth) * incx if incx < 0 else 0
     y_first = (1 - size) * incy if incy < 0 else 0
     block, block_depth = (32, 64) if trans == "N" else (16, 128)
-    for A, x, y in zip(Aarray, xarray, yarray, strict=True):
+    for A, x, y in zip(Aarray[:batchCount], xarray, yarray, strict=False):
         gemv_kernel[(triton.cdiv(size, block),)](
             A,
             x,

@@ -69,7 +69,7 @@ def cublasZgemvBatched(trans, m, n, alpha, Aarray, lda, xarray, incx, beta, yarr
     block, block_depth = (32, 32) if trans == "N" else (16, 64)
     factor = torch.view_as_real(torch.full((1,), alpha, dtype=torch.complex128, device=Aarray[0].device))
     factor_y = torch.view_as_real(torch.full((1,), beta, dtype=torch.complex128, device=Aarray[0].device))
-    for A, x, y in zip(Aarray, xarray, yarray, strict=True):
+    for A, x, y in zip(Aarray[:batchCount], xarray, yarray, strict=False):
         gemv_kernel[(triton.cdiv(size, block),)](
             torch.view_as_real(A),
             torch.view_as_real(x),
