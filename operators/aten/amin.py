@@ -10,8 +10,8 @@ from kgb_gym.operators.grids import FLOATS, REDUCTION, pairwise, points, product
 
 _FLAT = ((2, 3), (128, 256), (512, 320))
 _DEEP = ((2, 3, 4), (16, 17, 8), (32, 64, 128))
-_FLAT_DIMS = ([], 0, 1, -1, [0, 1])
-_DEEP_DIMS = ([], 0, 1, 2, -1, [0, 2], [1, 2], [0, 1, 2])
+_FLAT_DIMS: tuple[Any, ...] = ([], 0, 1, -1, [0, 1])
+_DEEP_DIMS: tuple[Any, ...] = ([], 0, 1, 2, -1, [0, 2], [1, 2], [0, 1, 2])
 _PAPER = (
     product(shape=_FLAT, dtype=FLOATS, dim=_FLAT_DIMS, keepdim=(False, True), timed=True),
     product(shape=_DEEP, dtype=FLOATS, dim=_DEEP_DIMS, keepdim=(False, True), timed=True),

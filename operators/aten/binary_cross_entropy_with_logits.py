@@ -68,7 +68,7 @@ _AWKWARD = points(
     {"shape": (99,), "dtype": "float32", "reduction": 0, "kind": "large"},
     {"shape": (99,), "dtype": "bfloat16", "reduction": 0, "kind": "large", "pos_weight": True},
     {"shape": (57,), "dtype": "float32", "reduction": 0, "target": "normal", "layout": "offset"},
-    {"shape": (3, 4111), "dtype": "float32", "reduction": 1},
+    {"shape": (3, 3111), "dtype": "float32", "reduction": 1},
     {"shape": (7, 801), "dtype": "float16", "reduction": 2, "weight": (801,)},
     {"shape": (2, 3), "dtype": "float32", "other": (3, 2)},
     {"shape": (2, 3), "dtype": "float32", "weight": (4, 2, 3)},

@@ -39,7 +39,8 @@ def _build(
 def _error(arguments: Arguments) -> torch.Tensor:
     """|target| · |input1 - input2| + |margin|."""
     difference: torch.Tensor = (arguments["input1"].double() - arguments["input2"].double()).abs()
-    return difference * arguments["target"].double().abs() + abs(arguments.get("margin", 0.0))
+    target: torch.Tensor = arguments["target"].double()
+    return difference * target.abs() + abs(float(arguments.get("margin", 0.0)))
 
 
 _AXES: dict[str, Any] = {
@@ -61,7 +62,7 @@ _AWKWARD = points(
     {"shape": (99,), "dtype": "float32", "reduction": 0, "kind": "special", "margin": 0.1},
     {"shape": (33,), "dtype": "float32", "reduction": 0, "same": True, "margin": 0.1},
     {"shape": (57,), "dtype": "bfloat16", "reduction": 0, "target": "normal", "margin": 0.7, "other_layout": "dilated"},
-    {"shape": (3, 4111), "dtype": "float32", "reduction": 1},
+    {"shape": (3, 3111), "dtype": "float32", "reduction": 1},
     {"shape": (7, 801), "dtype": "float16", "reduction": 2, "margin": 1.0},
     {"shape": (3, 5), "dtype": "float32", "other": (4,)},
 )

@@ -43,7 +43,8 @@ def _build(
 
 def _difference(arguments: Arguments) -> torch.Tensor:
     first: torch.Tensor = arguments["x1"].double()
-    return (first - arguments["x2"].double() + arguments.get("eps", 1e-6)).abs()
+    second: torch.Tensor = arguments["x2"].double()
+    return (first - second + float(arguments.get("eps", 1e-6))).abs()
 
 
 def _terms(arguments: Arguments) -> int:

@@ -39,7 +39,7 @@ _AWKWARD = points(
     {"shape": (7, 29), "dtype": "float64", "reduction": 0, "target": "signs", "layout": "offset"},
     {"shape": (99,), "dtype": "float32", "reduction": 0, "scale": 30.0, "target": "signs"},
     {"shape": (99,), "dtype": "bfloat16", "reduction": 0, "scale": 30.0, "target": "signs"},
-    {"shape": (3, 4111), "dtype": "float32", "reduction": 1, "target": "signs"},
+    {"shape": (3, 3111), "dtype": "float32", "reduction": 1, "target": "signs"},
     {"shape": (7, 801), "dtype": "float16", "reduction": 2, "target": "signs"},
     {"shape": (3, 5), "dtype": "float32", "other": (4,)},
     {"shape": (31,), "dtype": "float32", "reduction": 0, "other": (5, 31)},

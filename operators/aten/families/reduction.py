@@ -179,3 +179,24 @@ def along_flag_out(make: Maker, *, out: str = "same", **params: Any) -> Call:
     """The `out=` twin of `along_flag`."""
     plain = along_flag(make, **params)
     return Call(plain.args, {"out": buffer(make, plain.args[0].shape, plain.args[0].dtype, out)})
+
+
+def scan(make: Maker, *, to: torch.dtype | None = None, **params: Any) -> Call:
+    """`f(self, dim[, dtype=])`: see `along`."""
+    plain = along(make, **params)
+    return plain if to is None else Call(plain.args, {"dtype": to})
+
+
+def scan_out(make: Maker, *, out: str = "same", out_dtype: torch.dtype | None = None, **params: Any) -> Call:
+    """The `out=` twin of `scan`; sums of integers are int64."""
+    plain = scan(make, **params)
+    tensor = plain.args[0]
+    own = tensor.dtype if tensor.dtype.is_floating_point else torch.int64
+    return Call(
+        plain.args, {**plain.kwargs, "out": buffer(make, tensor.shape, out_dtype or params.get("to") or own, out)}
+    )
+
+
+def running_magnitudes(arguments: Arguments) -> torch.Tensor:
+    """The running sum of |self| along `dim`."""
+    return magnitude(arguments["self"]).cumsum(arguments["dim"])

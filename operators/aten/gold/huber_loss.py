@@ -28,23 +28,23 @@ def huber_kernel(
     for step in range(STEPS):
         offsets = first + step * BLOCK + tl.arange(0, BLOCK)
         mask = offsets < n
-        x = tl.load(x_ptr + offsets, mask=mask).to(REAL)
+        x = tl.load(x_ptr + offsets, mask=mask)
         t = tl.load(t_ptr + offsets, mask=mask).to(REAL)
         d = tl.abs(x - t)
         y = tl.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
         if REDUCE:
             total += tl.where(mask, y, 0.0)
         else:
-            tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
+            tl.store(out_ptr + offsets, y, mask=mask)
     if REDUCE:
-        tl.store(out_ptr + tl.program_id(0), tl.sum(total, axis=0))
+        tl.store(out_ptr + tl.program_id(0), tl.sum(total))
 
 
 @triton.jit
 def total_kernel(partial_ptr, out_ptr, count, divisor, BLOCK: tl.constexpr):
     k = tl.arange(0, BLOCK)
-    total = tl.sum(tl.load(partial_ptr + k, mask=k < count, other=0.0), axis=0)
-    tl.store(out_ptr, (total / divisor).to(out_ptr.dtype.element_ty))
+    total = tl.sum(tl.load(partial_ptr + k, mask=k < count, other=0.0))
+    tl.store(out_ptr, total / divisor)
 
 
 def broadcast(first, second):
