@@ -99,7 +99,9 @@ def test_evidence_is_bounded_and_in_order():
 @pytest.mark.parametrize("name", names())
 def test_gold_passes_the_screen(name):
     operator = get(name)
-    found = screen(parse(gold_source(name).encode()), operator.policy, own=operator.name)
+    found = screen(
+        parse(gold_source(name).encode()), operator.policy, own=operator.name, data_dependent=operator.data_dependent
+    )
     assert found == ()
 
 
