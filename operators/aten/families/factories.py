@@ -92,7 +92,7 @@ def sized(make: Maker, *, shape: Sequence[int], dtype: torch.dtype | None = None
 def sized_out(make: Maker, *, shape: Sequence[int], dtype: torch.dtype, value: Any = None, out: str = "same") -> Call:
     """`f(size, out=)` or `f(size, value, out=)`."""
     given = () if value is None else (number(value),)
-    return make.call(list(shape), *given, out=buffer(make, shape, dtype, out))
+    return make.call(list(shape), *given, out=out_buffer(make, shape, dtype, out))
 
 
 def scalar(make: Maker, *, value: Any, dtype: torch.dtype | None = None) -> Call:
@@ -142,10 +142,25 @@ def in_place(
     return make.call(tensor, make.full(() if by == "0d" else (1,), number(value), by_dtype or dtype))
 
 
+def gaps(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides that leave gaps in every dimension, so that no two can be walked as one."""
+    strides = [2]
+    for n in reversed(shape[1:]):
+        strides.insert(0, n * strides[0] + 3)
+    return tuple(strides)
+
+
+def out_buffer(make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str) -> torch.Tensor:
+    """What is passed as `out=`: see `common.buffer`, or `irregular`."""
+    return common.strided(make, shape, dtype, gaps(shape)) if kind == "irregular" else buffer(make, shape, dtype, kind)
+
+
 def target(
     make: Maker, shape: Sequence[int], dtype: torch.dtype, layout: str, strides: Sequence[int] | None
 ) -> torch.Tensor:
-    """A tensor to be overwritten, of values other than the answer."""
+    """A tensor to be overwritten, of values other than the answer; `irregular`: gaps after every dimension."""
+    if layout == "irregular":
+        strides = gaps(shape)
     if strides is not None:
         return common.strided(make, shape, dtype, strides)
     return make.any(shape, dtype, layout=layout)
@@ -176,7 +191,7 @@ def like_out(
     out: str = "same",
 ) -> Call:
     """`f(self, out=)`; the out may be of another dtype `to`."""
-    return make.call(values(make, shape, dtype, layout=layout), out=buffer(make, shape, to or dtype, out))
+    return make.call(values(make, shape, dtype, layout=layout), out=out_buffer(make, shape, to or dtype, out))
 
 
 def permuted_tensor(
@@ -207,14 +222,14 @@ def new_out(
     make: Maker, *, shape: Sequence[int], dtype: torch.dtype, of: Sequence[int] = (3, 4), out: str = "same"
 ) -> Call:
     """`f(self, size, out=)`."""
-    return make.call(make.any(of, dtype), list(shape), out=buffer(make, shape, dtype, out))
+    return make.call(make.any(of, dtype), list(shape), out=out_buffer(make, shape, dtype, out))
 
 
 OUTS: tuple[Params, ...] = (
     {"shape": (13, 31), "dtype": "float16"},
     {"shape": (7, 33), "dtype": "float32", "out": "empty"},
     {"shape": (5, 3, 11), "dtype": "bfloat16", "out": "dilated"},
-    {"shape": (17, 12), "dtype": "int32", "out": "transposed"},
+    {"shape": (5, 4, 7), "dtype": "int32", "out": "irregular"},
     {"shape": (9, 5), "dtype": "float32", "out": "sliced"},
     {"shape": (45,), "dtype": "bool"},
     {"shape": (0, 4), "dtype": "float32", "out": "empty"},
@@ -240,7 +255,7 @@ LIKE: tuple[Params, ...] = (
 LIKE_OUTS: tuple[Params, ...] = (
     {"shape": (13, 31), "dtype": "float32", "layout": "transposed"},
     {"shape": (7, 33), "dtype": "float16", "out": "empty"},
-    {"shape": (5, 3, 11), "dtype": "bfloat16", "out": "dilated"},
+    {"shape": (5, 3, 11), "dtype": "bfloat16", "out": "irregular"},
     {"shape": (17, 12), "dtype": "float32", "to": "int32", "out": "transposed"},
     {"shape": (45,), "dtype": "bool", "out": "empty"},
 )
@@ -252,7 +267,7 @@ LAID: tuple[Params, ...] = (
     {"shape": (5, 67), "dtype": "float64", "layout": "offset"},
     {"shape": (3, 417), "dtype": "float16", "layout": "dilated"},
     {"shape": (4, 17), "dtype": "float32", "layout": "expanded"},
-    {"shape": (4, 3, 2, 3, 2, 2), "dtype": "int32", "layout": "sliced"},
+    {"shape": (4, 3, 2, 3, 2, 2), "dtype": "int32", "layout": "irregular"},
 )
 """Layouts of a tensor that is overwritten: neighbours in its storage must keep their bits."""
 

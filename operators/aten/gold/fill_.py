@@ -11,23 +11,21 @@ BLOCK_SIZE = 1024
 
 @triton.jit
 def fill_kernel(
-    out_ptr, value, n, sizes, strides, RANK: tl.constexpr, DOUBLE_BITS: tl.constexpr, LOADED: tl.constexpr,
+    out_ptr, value, n, sizes, strides, OUTER: tl.constexpr, DOUBLE_BITS: tl.constexpr, LOADED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
     rest = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = rest < n
     offsets = tl.zeros((BLOCK,), tl.int64)
-    for d in tl.static_range(RANK - 1):
+    for d in tl.static_range(OUTER):
         offsets += rest % sizes[d] * strides[d]
         rest //= sizes[d]
-    offsets += rest * strides[RANK - 1]
+    offsets += rest * strides[OUTER]
     kind: tl.constexpr = out_ptr.dtype.element_ty
     if LOADED:
         x = tl.load(value)
         if kind == tl.int1:
             x = x != 0
-        elif kind == tl.float16 or kind == tl.bfloat16:
-            x = x.to(tl.float32)
     elif DOUBLE_BITS:
         x = tl.cast(value, tl.int64).to(tl.float64, bitcast=True)
     else:
@@ -98,7 +96,7 @@ def launch(x, value, *, loaded=False):
     n = math.prod(sizes)
     double = x.dtype == torch.float64 and not loaded
     fill_kernel[(triton.cdiv(n, BLOCK_SIZE),)](
-        x, bits(value) if double else value, n, sizes, strides, RANK=len(sizes), DOUBLE_BITS=double, LOADED=loaded,
+        x, bits(value) if double else value, n, sizes, strides, OUTER=len(sizes) - 1, DOUBLE_BITS=double, LOADED=loaded,
         BLOCK=BLOCK_SIZE, num_warps=4,
     )  # fmt: skip
 

@@ -10,15 +10,15 @@ BLOCK_SIZE = 1024
 
 
 @triton.jit
-def fill_kernel(out_ptr, value, n, sizes, strides, RANK: tl.constexpr, DOUBLE_BITS: tl.constexpr, BLOCK: tl.constexpr):
+def fill_kernel(out_ptr, value, n, sizes, strides, OUTER: tl.constexpr, DOUBLE_BITS: tl.constexpr, BLOCK: tl.constexpr):
     rest = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = rest < n
     offsets = tl.zeros((BLOCK,), tl.int64)
-    for d in tl.static_range(RANK - 1):
+    for d in tl.static_range(OUTER):
         offsets += rest % sizes[d] * strides[d]
         rest //= sizes[d]
     x = tl.cast(value, tl.int64).to(tl.float64, bitcast=True) if DOUBLE_BITS else value
-    tl.store(out_ptr + offsets + rest * strides[RANK - 1], x, mask=mask)
+    tl.store(out_ptr + offsets + rest * strides[OUTER], x, mask=mask)
 
 
 def runs(x):
@@ -87,7 +87,7 @@ def fill(out, value):
     n = math.prod(sizes)
     double = out.dtype == torch.float64
     fill_kernel[(triton.cdiv(n, BLOCK_SIZE),)](
-        out, bits(value) if double else value, n, sizes, strides, RANK=len(sizes), DOUBLE_BITS=double,
+        out, bits(value) if double else value, n, sizes, strides, OUTER=len(sizes) - 1, DOUBLE_BITS=double,
         BLOCK=BLOCK_SIZE, num_warps=4,
     )  # fmt: skip
     return out

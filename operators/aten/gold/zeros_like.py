@@ -10,14 +10,14 @@ BLOCK_SIZE = 1024
 
 
 @triton.jit
-def fill_kernel(out_ptr, value, n, sizes, strides, RANK: tl.constexpr, BLOCK: tl.constexpr):
+def fill_kernel(out_ptr, value, n, sizes, strides, OUTER: tl.constexpr, BLOCK: tl.constexpr):
     rest = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = rest < n
     offsets = tl.zeros((BLOCK,), tl.int64)
-    for d in tl.static_range(RANK - 1):
+    for d in tl.static_range(OUTER):
         offsets += rest % sizes[d] * strides[d]
         rest //= sizes[d]
-    tl.store(out_ptr + offsets + rest * strides[RANK - 1], value, mask=mask)
+    tl.store(out_ptr + offsets + rest * strides[OUTER], value, mask=mask)
 
 
 def runs(x):
@@ -45,7 +45,7 @@ def fill(out, value):
     sizes, strides = runs(out)
     n = math.prod(sizes)
     fill_kernel[(triton.cdiv(n, BLOCK_SIZE),)](
-        out, value, n, sizes, strides, RANK=len(sizes), BLOCK=BLOCK_SIZE, num_warps=4
+        out, value, n, sizes, strides, OUTER=len(sizes) - 1, BLOCK=BLOCK_SIZE, num_warps=4
     )
     return out
 

@@ -1,0 +1,62 @@
+"""The conjugate bit carried out (aten::resolve_conj)."""
+
+from kgb_gym.operators.aten.families import common, views
+from kgb_gym.operators.aten.families.common import suites
+from kgb_gym.operators.compare import Exact
+from kgb_gym.operators.declaration import Interface, Operator
+from kgb_gym.operators.grids import POINTWISE, points, product
+
+_CASES = points(
+    {"shape": (), "dtype": "complex64", "bit": "conj"},
+    {"shape": (0, 3), "dtype": "complex64", "bit": "conj"},
+    {"shape": (3, 1037), "dtype": "complex64", "bit": "conj"},
+    {"shape": (7, 9), "dtype": "complex128", "bit": "conj"},
+    {"shape": (7, 9), "dtype": "complex64", "bit": "conj", "layout": "transposed"},
+    {"shape": (7, 9), "dtype": "complex128", "bit": "conj", "layout": "dilated"},
+    {"shape": (4, 3, 5), "dtype": "complex64", "bit": "conj", "layout": "sliced"},
+    {"shape": (7, 9), "dtype": "complex64", "bit": "conj", "layout": "offset"},
+    {"shape": (7, 9), "dtype": "complex64", "bit": "conj", "layout": "expanded"},
+    {"shape": (7, 9), "dtype": "complex64", "layout": "sliced"},
+    {"shape": (7, 9), "dtype": "complex128"},
+    {"shape": (7, 9), "dtype": "float32", "layout": "transposed"},
+    {"shape": (7, 9), "dtype": "float16"},
+    {"shape": (7, 9), "dtype": "int64"},
+    {"shape": (7, 9), "dtype": "float32", "bit": "neg"},
+)
+
+OPERATOR = Operator(
+    source="aten",
+    name="resolve_conj",
+    interfaces=(
+        Interface(
+            "resolve_conj",
+            views.plain,
+            suites(
+                paper=(product(shape=POINTWISE[1:], dtype=("complex64",), bit=("conj",), timed=True), _CASES),
+                quick=(product(shape=((1,), (23, 41), (4, 16, 15)), dtype=("complex64",), bit=("conj",)), _CASES),
+                smoke=(
+                    points({"shape": (7, 5), "dtype": "complex64", "bit": "conj"}, {"shape": (9,), "dtype": "float32"}),
+                ),
+            ),
+            common.jitter,
+        ),
+    ),
+    compare=Exact(),
+    description="The tensor without a conjugate bit: itself where the bit is not set, else a new tensor of conjugates.",
+    notes=(
+        (
+            "The function gets the tensor with its bit: `self.is_conj()`. Then `self.conj()` is a view of the plain memory, which "
+            "`torch.view_as_real` shows as pairs."
+        ),
+        "Without the bit (real tensors among them) `self` is returned: a copy is wrong.",
+        (
+            "With it, the answer keeps the strides of a `self` that is dense without overlap; otherwise dimensions keep their "
+            "order in memory without gaps."
+        ),
+    ),
+    view=True,
+    strides=True,
+    policy=views.NO_COPY,
+    exemptions=(views.SAME_VALUES,),
+    family="views",
+)
