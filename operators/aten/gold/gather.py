@@ -23,7 +23,7 @@ def gather_kernel(
     BLOCK: tl.constexpr,
 ):
     """x_step: the stride of x along the dimension of the indices; in x_strides it is zero. Sizes and strides are listed
-    from the last dimension; whatever the lane, they lead to elements that exist."""
+    from the last dimension."""
     program = tl.program_id(0)
     if WIDE:
         program = program.to(tl.int64)
@@ -33,13 +33,13 @@ def gather_kernel(
     index_at = tl.zeros((BLOCK,), tl.int64)
     out_at = tl.zeros((BLOCK,), tl.int64)
     for d in tl.static_range(RANK):
-        i = (rest % sizes[d]).to(tl.int64)
+        i = (rest % sizes[d] if d + 1 < RANK else rest).to(tl.int64)
         x_at += i * x_strides[d]
         index_at += i * index_strides[d]
         out_at += i * out_strides[d]
         rest = rest // sizes[d]
-    at = tl.load(index_ptr + index_at)
-    x = tl.load(x_ptr + x_at + at * x_step)
+    at = tl.load(index_ptr + index_at, mask=mask)
+    x = tl.load(x_ptr + x_at + at * x_step, mask=mask)
     tl.store(out_ptr + out_at, x, mask=mask)
 
 
