@@ -152,7 +152,9 @@ def gaps(shape: Sequence[int]) -> tuple[int, ...]:
 
 def out_buffer(make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str) -> torch.Tensor:
     """What is passed as `out=`: see `common.buffer`, or `irregular`."""
-    return common.strided(make, shape, dtype, gaps(shape)) if kind == "irregular" else buffer(make, shape, dtype, kind)
+    if kind == "irregular":
+        return common.strided(make, shape, dtype, gaps(shape)) if all(shape) else buffer(make, shape, dtype)
+    return buffer(make, shape, dtype, kind)
 
 
 def target(
