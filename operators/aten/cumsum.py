@@ -30,7 +30,7 @@ _AWKWARD = points(
     {"shape": (31,), "dtype": "int32", "dim": 0, "to": "float32"},
     {"shape": (5, 21), "dtype": "float32", "dim": 0, "to": "int64", "kind": "above_one"},
     {"shape": (7, 19), "dtype": "float32", "dim": 1, "kind": "special"},
-    {"shape": (2, 9001), "dtype": "float32", "dim": 1},
+    {"shape": (2, 5001), "dtype": "float32", "dim": 1},
     {"shape": (9001, 2), "dtype": "int64", "dim": 0},
     {"shape": (4, 5), "dtype": "float32", "dim": 2},
 )

@@ -40,7 +40,7 @@ def _build_out(make: Maker, *, out: str = "same", out_dtype: torch.dtype | None 
 
 
 def _terms(arguments: Arguments) -> int:
-    tensor = arguments["self"]
+    tensor: torch.Tensor = arguments["self"]
     return math.prod(tensor.shape) // max(1, tensor.shape[arguments["dim"]])
 
 
@@ -84,6 +84,7 @@ _AWKWARD = points(
     {"shape": (7, 13), "dtype": "float64", "p": 2.5, "dim": 1, "maxnorm": 0.3},
     {"shape": (7, 13), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 0.0},
     {"shape": (5, 40), "dtype": "float32", "p": 2.0, "dim": 1, "maxnorm": 1.0, "kind": "special"},
+    {"shape": (9, 5), "dtype": "float32", "p": "inf", "dim": 0, "maxnorm": 1.5, "kind": "special"},
     {"shape": (6, 6), "dtype": "float32", "p": 1.0, "dim": 0, "maxnorm": 0.001, "kind": "small"},
     {"shape": (2, 5003), "dtype": "float16", "p": 2.0, "dim": 0, "maxnorm": 1.0},
     {"shape": (200, 9), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 1.0},
