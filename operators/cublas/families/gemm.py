@@ -1,4 +1,4 @@
-"""Matrix products: `gemm` and `gemmStridedBatched` of every type.
+"""Matrix products: `gemm`, `gemmStridedBatched` and `gemmBatched` of every type.
 
 `C <- alpha op(A) op(B) + beta C`, alone or for each item of a batch.
 """
@@ -7,55 +7,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Close
-from kgb_gym.operators.cublas.families import buffers
-from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import Grid
+from kgb_gym.operators.cublas.families import buffers, published, routine
+from kgb_gym.operators.declaration import Call, Operator
+from kgb_gym.operators.grids import Grid, Params
 from kgb_gym.operators.maker import Maker
 
 Axis = Sequence[Any]
-
-NT = (("N", "N"), ("N", "T"), ("T", "N"), ("T", "T"))
-NTC = tuple((a, b) for a in "NTC" for b in "NTC")
-
-
-@dataclass(frozen=True)
-class Published:
-    """The axes of the published test of one routine."""
-
-    sizes: Axis
-    """m, n, k."""
-    scalars: Axis
-    """alpha, beta."""
-    ops: Axis = NT
-    """transa, transb."""
-    batches: Axis = ()
-    """batchCount of batched routines."""
-
-
-_SMALL = ((1, 1, 1), (16, 16, 16), (64, 32, 48), (128, 256, 64), (17, 33, 65))
-_FEW = ((1.0, 0.0), (0.5, 0.5), (-1.0, 1.0))
-
-PUBLISHED = {
-    "cublasSgemm_v2": Published(
-        sizes=(
-            (1, 1, 1), (16, 16, 16), (32, 64, 16), (64, 32, 48), (128, 256, 64), (256, 128, 128), (17, 33, 65),
-            (128, 128, 128), (256, 256, 256), (71, 71, 71), (33, 71, 497),
-        ),
-        scalars=(
-            (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (-1.0, 1.0), (2.0, -0.5), (0.001, 0.999), (-0.999, 0.5),
-            (100.001, -1.0),
-        ),
-    ),
-    "cublasCgemmStridedBatched": Published(sizes=_SMALL, scalars=_FEW, batches=(2, 4)),
-}  # fmt: skip
-"""By routine; the tests timed are those with m, n >= 128 and k >= 64."""
 
 EXTRA_SIZES = ((1, 1, 1), (17, 33, 71), (33, 71, 497), (71, 497, 17), (497, 33, 5333), (256, 256, 256), (5333, 71, 33))
 QUICK_SIZES = ((1, 1, 1), (16, 16, 16), (5, 33, 40), (40, 3, 65), (17, 20, 97))
@@ -96,6 +59,25 @@ def build_strided(
     )  # fmt: skip
 
 
+def build_lists(
+    make: Maker, *, transa: str, transb: str, m: int, n: int, k: int, alpha: Any, beta: Any, batchCount: int,
+    dtype: torch.dtype, pad: int = 0, values: str = "normal", output: str = "normal", layout: str = "contiguous",
+    shared: str = "", spare: int = 0,
+) -> Call:  # fmt: skip
+    """One `gemmBatched` call, whose arrays of pointers are lists of tensors: `spare` more than there are items; one of
+    those named in `shared` serves all."""
+    items = [
+        _operands(make, transa, transb, m, n, k, beta, dtype, pad, values, output, layout)
+        for _ in range(batchCount + spare)
+    ]
+    a, b, c = ([item[place] for item in items] for place in range(3))
+    lda, ldb, ldc = items[0][3]
+    a = a[:1] * len(a) if "A" in shared else a
+    b = b[:1] * len(b) if "B" in shared else b
+    one, two = buffers.scalar(alpha, dtype), buffers.scalar(beta, dtype)
+    return make.call(transa, transb, m, n, k, one, a, lda, b, ldb, two, c, ldc, batchCount)
+
+
 def _operands(
     make: Maker, transa: str, transb: str, m: int, n: int, k: int, beta: Any, dtype: torch.dtype, pad: int,
     values: str, output: str, layout: str, count: int = 1, gap: int = 0, shared: str = "",
@@ -119,11 +101,13 @@ def _operands(
     return (*tensors, lds, strides)  # type: ignore[return-value]
 
 
-def evaluate(arguments: Mapping[str, Any], *, magnitude: bool = False) -> torch.Tensor:
+def evaluate(
+    arguments: Mapping[str, Any], *, magnitude: bool = False, scalars: torch.dtype | None = None
+) -> torch.Tensor:  # fmt: skip
     """The whole of C after the call in double precision; with `magnitude` the same formula on absolute values, zero in
-    elements that the call does not define."""
+    elements that the call does not define. `scalars`: the type of alpha and beta; None: that of C."""
     c = arguments["C"]
-    alpha, beta = (buffers.seen(arguments[x], c.dtype) for x in ("alpha", "beta"))
+    alpha, beta = (buffers.seen(arguments[x], scalars or c.dtype) for x in ("alpha", "beta"))
     if magnitude:
         arguments = buffers.magnitudes(arguments)
         alpha, beta = abs(alpha), abs(beta)
@@ -154,13 +138,32 @@ def oracle(**arguments: Any) -> dict[str, torch.Tensor]:
     return {"C": evaluate(arguments)}
 
 
-def touched(**arguments: Any) -> dict[str, torch.Tensor]:
+def oracle_lists(**arguments: Any) -> dict[str, list[torch.Tensor]]:
+    """Each C after the call."""
+
+    def one(**item: Any) -> torch.Tensor:
+        return evaluate(item)
+
+    return {"Carray": routine.each(arguments, "Carray", one, lambda c: c.to(buffers.wide(c.dtype)))}
+
+
+def mask(**arguments: Any) -> torch.Tensor:
     """True at the m x n elements of each C: not in padding rows, between batch items or behind the last."""
-    mask = torch.zeros(arguments["C"].shape, dtype=torch.bool)
+    out = torch.zeros(arguments["C"].shape, dtype=torch.bool)
     for item in range(arguments.get("batchCount", 1)):
         offset = item * arguments.get("strideC", 0)
-        buffers.columns(mask, arguments["m"], arguments["n"], arguments["ldc"], offset).fill_(True)
-    return {"C": mask}
+        buffers.columns(out, arguments["m"], arguments["n"], arguments["ldc"], offset).fill_(True)
+    return out
+
+
+def touched(**arguments: Any) -> dict[str, torch.Tensor]:
+    """True at the elements of C that are defined."""
+    return {"C": mask(**arguments)}
+
+
+def touched_lists(**arguments: Any) -> dict[str, list[torch.Tensor]]:
+    """True at the elements of each C that are defined."""
+    return {"Carray": routine.each(arguments, "Carray", mask, routine.untouched)}
 
 
 def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +173,9 @@ def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
     changed |= {x: buffers.jitter_scalar(rng, params["dtype"]) for x in ("alpha", "beta")}
     changed |= {x: rng.choice("NTC") for x in ("transa", "transb")}
     if "batchCount" in params:
-        changed |= {"batchCount": rng.randint(1, 3), "gap": rng.randint(1, 9), "shared": rng.choice(("", "A", "B"))}
+        changed |= {"batchCount": rng.randint(1, 3), "shared": rng.choice(("", "A", "B"))}
+    if "gap" in params:
+        changed["gap"] = rng.randint(1, 9)
     return changed
 
 
@@ -181,12 +186,12 @@ def depth(arguments: Mapping[str, Any]) -> int:
 
 def scale(arguments: Mapping[str, Any]) -> torch.Tensor:
     """|alpha| |op(A)| |op(B)| + |beta| |C|."""
-    return evaluate(arguments, magnitude=True)
+    return evaluate(arguments if "strideC" in arguments else routine.item_of(arguments), magnitude=True)
 
 
 COMPARE = Close(depth=depth, scale=scale)
 
-_DEFINITION = (
+DEFINITION = (
     "op(X) is X for 'N', its transpose for 'T' and its conjugate transpose for 'C' (the same as 'T' for real types). "
     "op(A) is m x k, op(B) is k x n, C is m x n."
 )
@@ -202,6 +207,11 @@ NOTES = (
     ),
 )
 _FP32 = "All arithmetic is IEEE fp32: TF32 or half-precision products are wrong."
+_FP16 = (
+    "alpha and beta are fp16 as well: round them first. Sums are accumulated in fp32, C is rounded once; fp16 "
+    "accumulation is wrong."
+)
+_BATCH = "Batched matrix product C_i <- alpha*op(A_i)*op(B_i) + beta*C_i for each i below batchCount."
 _STRIDED = (
     "Item i of a batch starts at i*strideA, i*strideB and i*strideC elements; strideA and strideB may be 0 (one matrix "
     "for all items), and strides may exceed the matrices. batchCount = 0: nothing is written."
@@ -210,74 +220,54 @@ _STRIDED = (
 
 def gemm(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?gemm_v2`: one matrix product."""
-    number = "complex" if dtype.is_complex else "float"
-    interface = Interface(
-        name=name,
-        build=build,
-        grids=_grids(name, dtype),
-        jitter=jitter,
-        writes=("C",),
-        signature=(
-            f"{name}(transa: str, transb: str, m: int, n: int, k: int, alpha: {number}, A: torch.Tensor, lda: int, "
-            f"B: torch.Tensor, ldb: int, beta: {number}, C: torch.Tensor, ldc: int) -> None"
-        ),
-        returns_written=True,
-        touched=touched,
-        oracle=oracle,
-    )
-    return _operator(name, dtype, interface, "Matrix product C <- alpha*op(A)*op(B) + beta*C.", ())
+    return _declare(
+        name, dtype, "Matrix product C <- alpha*op(A)*op(B) + beta*C.", (),
+        build=build, oracle=oracle, touched=touched, writes=("C",),
+    )  # fmt: skip
 
 
 def gemm_strided(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?gemmStridedBatched`: one product for each item of a batch at constant distances."""
-    number = "complex" if dtype.is_complex else "float"
-    interface = Interface(
-        name=name,
-        build=build_strided,
-        grids=_grids(name, dtype),
-        jitter=jitter,
-        writes=("C",),
-        signature=(
-            f"{name}(transa: str, transb: str, m: int, n: int, k: int, alpha: {number}, A: torch.Tensor, lda: int, "
-            f"strideA: int, B: torch.Tensor, ldb: int, strideB: int, beta: {number}, C: torch.Tensor, ldc: int, "
-            f"strideC: int, batchCount: int) -> None"
-        ),
-        returns_written=True,
-        touched=touched,
-        oracle=oracle,
-    )
-    text = "Batched matrix product C_i <- alpha*op(A_i)*op(B_i) + beta*C_i for each i below batchCount."
-    return _operator(name, dtype, interface, text, (_STRIDED,))
+    return _declare(
+        name, dtype, _BATCH, (_STRIDED,), build=build_strided, oracle=oracle, touched=touched, writes=("C",)
+    )  # fmt: skip
 
 
-def _operator(
-    name: str, dtype: torch.dtype, interface: Interface, text: str, further: tuple[str, ...]
-) -> Operator:  # fmt: skip
-    exact = (_FP32,) if dtype in (torch.float32, torch.complex64) else ()
-    return Operator(
-        source="cublas",
-        name=name.removeprefix("cublas"),
-        interfaces=(interface,),
-        compare=COMPARE,
-        description=f"{text} {_DEFINITION}",
-        notes=(*NOTES, *further, *exact),
-        family="gemm",
-    )
+def gemm_batched(name: str, dtype: torch.dtype) -> Operator:
+    """`cublas?gemmBatched`: one product for each item of a batch, given by lists of tensors."""
+    return _declare(
+        name, dtype, _BATCH, (routine.LISTS,),
+        build=build_lists, oracle=oracle_lists, touched=touched_lists, writes=("Carray",),
+    )  # fmt: skip
 
 
-def _grids(name: str, dtype: torch.dtype) -> dict[str, tuple[Grid, ...]]:
-    published = PUBLISHED[name]
+def _declare(name: str, dtype: torch.dtype, text: str, further: tuple[str, ...], **parts: Any) -> Operator:
+    exact: tuple[str, ...] = (_FP32,) if dtype in (torch.float32, torch.complex64) else ()
+    if dtype is torch.float16:
+        exact = (_FP16,)
+    return routine.declare(
+        name, **parts, grids=make_grids(name, dtype), jitter=jitter, compare=COMPARE,
+        description=f"{text} {DEFINITION}", notes=(*NOTES, *further, *exact), family="gemm",
+    )  # fmt: skip
+
+
+def weight(point: Params) -> float:
+    """How large a point of the grid is: its elements, or a share of its multiplications."""
+    m, n, k = (point[x] for x in "mnk")
+    return float(point.get("batchCount", 1) * max(m * n, m * k, n * k, m * n * k / 300))
+
+
+def is_timed(point: Params) -> bool:
+    """Whether the published test times the point."""
+    return bool(point["m"] >= 128 and point["n"] >= 128 and point["k"] >= 64)
+
+
+def make_grids(name: str, dtype: torch.dtype, **more: Axis) -> dict[str, tuple[Grid, ...]]:
+    """The grids of a product; `more` are further axes of all but the published points."""
     kind = {"dtype": (grids.plain_value(dtype),)}
-    batched = bool(published.batches)
+    strided = "StridedBatched" in name
+    batched = "Batched" in name
     scalars = COMPLEX_SCALARS if dtype.is_complex else REAL_SCALARS
-    axes: dict[str, Any] = {
-        **kind,
-        **({"batchCount": published.batches} if batched else {}),
-        "transa,transb": published.ops,
-        "alpha,beta": published.scalars,
-        "m,n,k": published.sizes,
-    }
-    paper = grids.product(**axes)
     awkward: dict[str, Any] = {
         "transa": "NTC",
         "transb": "NTC",
@@ -285,31 +275,41 @@ def _grids(name: str, dtype: torch.dtype) -> dict[str, tuple[Grid, ...]]:
         "pad": (0, 3),
         "values": ("normal", "trap"),
         "layout": buffers.LAYOUTS,
-        **({"batchCount": (1, 3), "gap": (0, 7), "shared": ("", "A", "B")} if batched else {}),
+        **({"batchCount": (1, 3), "shared": ("", "A", "B")} if batched else {}),
+        **({"gap": (0, 7)} if strided else {}),
+        **more,
         **kind,
     }
     further: dict[str, Any] = {"m,n,k": EXTRA_SIZES, **awkward, **({"batchCount": (1, 3, 17)} if batched else {})}
     bearable: dict[str, Any] = {"m,n,k": QUICK_SIZES, **awkward}
-    base: dict[str, Any] = {"dtype": kind["dtype"][0], **({"batchCount": 2} if batched else {})}
-    edges = grids.points(*({**base, **edge} for edge in (*_edges(scalars), *(_batch_edges() if batched else ()))))
+    base: dict[str, Any] = {
+        "dtype": kind["dtype"][0], **({"batchCount": 2} if batched else {}), **{n: v[0] for n, v in more.items()}
+    }  # fmt: skip
+    edges = grids.points(
+        *({**base, **edge} for edge in (*_edges(scalars), *(_batch_edges(strided) if batched else ())))
+    )
     tiny = {**base, "transa": "N", "transb": "T", "pad": 2, "values": "trap"}
     smoke = grids.points(
         {**tiny, "m,n,k": (5, 3, 7), "alpha,beta": scalars[0]},
         {**tiny, "m,n,k": (3, 18, 4), "alpha,beta": scalars[1], "transb": "C"},
         origin="paper",
     )
+    large = {**base, "transb": "N", "alpha,beta": scalars[0], **({"batchCount": 16} if batched else {})}
+    bound = grids.points(
+        *({**large, "transa": op, "m,n,k": (512,) * 3 if batched else (2048,) * 3} for op in "NT"),
+        origin="extra",
+        timed=True,
+    )
     return {
-        "paper": (*_split_timed(paper), grids.pairwise(origin="extra", **further), edges),
+        "paper": (
+            *published.paper(name, dtype, weight=weight, timed=is_timed),
+            bound,
+            grids.pairwise(origin="extra", **further),
+            edges,
+        ),
         "quick": (grids.pairwise(**bearable), edges),
         "smoke": (smoke,),
     }
-
-
-def _split_timed(grid: Grid) -> tuple[Grid, Grid]:
-    def large(p: Mapping[str, Any]) -> bool:
-        return bool(p["m"] >= 128 and p["n"] >= 128 and p["k"] >= 64)
-
-    return Grid(grid.where(large).points, timed=True), grid.where(lambda p: not large(p))
 
 
 def _edges(scalars: Axis) -> list[dict[str, Any]]:
@@ -327,6 +327,8 @@ def _edges(scalars: Axis) -> list[dict[str, Any]]:
     ]
 
 
-def _batch_edges() -> list[dict[str, Any]]:
+def _batch_edges(strided: bool) -> list[dict[str, Any]]:
     plain = {"transa": "N", "transb": "C", "pad": 1, "m,n,k": (9, 6, 5), "alpha,beta": (-0.5, 0.25)}
-    return [{**plain, "batchCount": 0}, {**plain, "batchCount": 3, "gap": 4, "shared": "AB"}]
+    more = {"gap": 4} if strided else {"spare": 1}
+    empty = {} if strided else {"spare": 1}
+    return [{**plain, **empty, "batchCount": 0}, {**plain, **more, "batchCount": 3, "shared": "AB"}]

@@ -1,0 +1,103 @@
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gemm_kernel(
+    a,
+    b,
+    c,
+    m,
+    n,
+    k,
+    alpha,
+    beta,
+    a_row,
+    a_col,
+    b_row,
+    b_col,
+    c_row,
+    c_col,
+    READ_C: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    # alpha and beta come through memory, rounded to fp16.
+    alpha = tl.load(alpha).to(tl.float32)
+    beta = tl.load(beta).to(tl.float32)
+    pid = tl.program_id(0)
+    tiles_m = tl.cdiv(m, BLOCK_M)
+    rows = (pid % tiles_m) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = (pid // tiles_m) * BLOCK_N + tl.arange(0, BLOCK_N)
+    inner = tl.arange(0, BLOCK_K)
+    row_mask = rows < m
+    column_mask = columns < n
+    rows64 = rows.to(tl.int64)
+    columns64 = columns.to(tl.int64)
+    accumulator = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, k, BLOCK_K):
+        depth = start + inner
+        depth64 = depth.to(tl.int64)
+        left = tl.load(
+            a + rows64[:, None] * a_row + depth64[None, :] * a_col,
+            mask=row_mask[:, None] & (depth[None, :] < k),
+            other=0.0,
+        )
+        right = tl.load(
+            b + depth64[:, None] * b_row + columns64[None, :] * b_col,
+            mask=(depth[:, None] < k) & column_mask[None, :],
+            other=0.0,
+        )
+        accumulator = tl.dot(left, right, accumulator)
+    target = c + rows64[:, None] * c_row + columns64[None, :] * c_col
+    mask = row_mask[:, None] & column_mask[None, :]
+    result = alpha * accumulator
+    if READ_C:
+        result += beta * tl.load(target, mask=mask)
+    tl.store(target, result, mask=mask)
+
+
+def cublasHgemmBatched(transa, transb, m, n, k, alpha, Aarray, lda, Barray, ldb, beta, Carray, ldc, batchCount):
+    if m <= 0 or n <= 0 or batchCount <= 0:
+        return Carray
+    a_row, a_col = (1, lda) if transa == "N" else (lda, 1)
+    b_row, b_col = (1, ldb) if transb == "N" else (ldb, 1)
+    # Large tiles only where there are enough of them to fill a GPU.
+    if m * n <= 65536:
+        block_m, block_n, block_k, num_warps = 16, 16, 64, 2
+    elif m * n <= 1048576:
+        block_m, block_n, block_k, num_warps = 64, 64, 64, 4
+    else:
+        block_m, block_n, block_k, num_warps = 128, 128, 64, 8
+    factor = torch.full((1,), alpha, dtype=torch.float16, device=Aarray[0].device)
+    factor_c = torch.full((1,), beta, dtype=torch.float16, device=Aarray[0].device)
+    for A, B, C in zip(Aarray[:batchCount], Barray, Carray, strict=False):
+        # The right operand is read fastest when it is dense along its columns: compute the transposed product.
+        left, right, c_row, c_col = (A, a_row, a_col, m), (B, b_row, b_col, n), 1, ldc
+        if transa == "N":
+            left, right, c_row, c_col = (B, b_col, b_row, n), (A, a_col, a_row, m), ldc, 1
+        gemm_kernel[(triton.cdiv(left[-1], block_m) * triton.cdiv(right[-1], block_n),)](
+            left[0],
+            right[0],
+            C,
+            left[-1],
+            right[-1],
+            0 if alpha == 0.0 else k,
+            factor,
+            factor_c,
+            left[1],
+            left[2],
+            right[1],
+            right[2],
+            c_row,
+            c_col,
+            READ_C=beta != 0.0,
+            BLOCK_M=block_m,
+            BLOCK_N=block_n,
+            BLOCK_K=block_k,
+            num_warps=num_warps,
+            num_stages=3,
+        )
+    return Carray
