@@ -21,8 +21,8 @@ from kgb_gym.verification.session import Failure, Session, Trial, Worker
 from kgb_gym.verification.subject import play_call
 from kgb_gym.verification.tensors import pack
 
-WALL_FACTOR, WALL_SLACK_US = 5.0, 200.0
-"""How much longer a run may take by wall clock than by device events: launch overhead is in the slack."""
+WALL_FACTOR, WALL_SLACK_US = 5.0, 1000.0
+"""How much longer a run may take by wall clock than by device events: launches on a busy machine are in the slack."""
 
 
 def time_all(session: Session, player: Worker, kernels: Kernels) -> None:

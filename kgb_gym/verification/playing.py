@@ -51,7 +51,8 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     if error := broken_contract(subject):
         trial.error = error
         return
-    ghost = session.uses("ghost") and _ghost(subject)
+    with session.clock("ghost"):
+        ghost = session.uses("ghost") and _ghost(subject)
     question = {
         "do": "play", "record": encode(record), "written": sorted(subject.written),
         "order": derive(session.job, trial.case.id, "order") if session.platform.interpreted else None,

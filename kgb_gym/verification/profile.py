@@ -97,7 +97,7 @@ def _profiler(run: Callable[[], None]) -> list[list[Any]]:
     from torch.profiler import ProfilerActivity, profile
 
     try:
-        with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as seen:
             for _ in range(REPEATS):
                 run()
             torch.cuda.synchronize()
