@@ -2,7 +2,8 @@
 
 Every gold kernel is changed in one place at a time (see `mutators`), and each mutant judged on `quick` with several
 seeds of values drawn by the judge. A mutant is killed by any status but `passed`; those that do not compile are left
-out, time-outs are listed apart. Survivors are printed: each is a hole in a grid, or equivalent to the original.
+out, time-outs are listed apart. Survivors are printed: each is a hole in a grid, or equivalent to the original; those
+that `equivalents` lists with a reason are counted apart, once they have passed on further seeds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ import random
 import sys
 from collections import Counter
 from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
 
+from benchmarks import results
+from benchmarks.equivalents import AGREEMENT_SEEDS, MAX_SHARE, reason
 from benchmarks.measure import machine
 from benchmarks.mutators import VERSION, Mutant, mutants
 from kgb_gym.operators import gold_source, match
@@ -30,10 +35,11 @@ def main() -> int:
     parser.add_argument("--per", type=int, default=0, help="at most so many mutants an operator, drawn; 0: all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="a cumulative file of results")
     given = parser.parse_args()
     print(f"mutators version {VERSION}; {machine()}\n")
-    print("| operator | mutants | killed | not compiling | timed out | survived | score |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+    print("| operator | mutants | killed | not compiling | timed out | equivalent | survived | score |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
     worst, survivors, totals = 1.0, list[tuple[str, Mutant]](), Counter[str]()
     with LocalEngine(workers=given.workers, platform="cpu") as engine:
         for name in match(given.operators):
@@ -41,17 +47,54 @@ def main() -> int:
             if given.per and len(made) > given.per:
                 made = random.Random(given.seed).sample(made, given.per)
             jobs = [(m, engine.submit(_job(name, m, given.seed))) for m in made]
-            counts, alive = _count(jobs)
+            counts, alive = _sorted_out(engine, name, *_count(jobs), given.seed)
             survivors += [(name, m) for m in alive]
             totals.update(counts)
             if judged := counts["killed"] + counts["survived"]:
                 worst = min(worst, counts["killed"] / judged)
             print(_row(name, counts), flush=True)
+            if given.json:
+                results.write(given.json, name, _result(counts, alive))
     print(_row("all", totals))
     print("\nSurvivors:\n")
     for name, m in survivors:
         print(f"- `{name}` {m.mutator}, {m.function} line {m.line}: `{m.before}` → `{m.after}`")
-    return int(worst < 0.8)
+    share = totals["equivalent"] / max(1, sum(totals.values()))
+    if share > MAX_SHARE:
+        print(f"\n{share:.1%} of the mutants are listed as equivalent: at most {MAX_SHARE:.0%} may be")
+    return int(worst < 0.8 or share > MAX_SHARE)
+
+
+def _sorted_out(
+    engine: LocalEngine, name: str, counts: Counter[str], alive: list[Mutant], seed: int
+) -> tuple[Counter[str], list[Mutant]]:
+    """The counts with listed equivalents apart, and the survivors that remain. An equivalent that fails is killed."""
+    rest = []
+    for mutant in alive:
+        if not reason(name, mutant):
+            rest.append(mutant)
+            continue
+        further = [engine.submit(_job(name, mutant, seed + 1 + number)) for number in range(AGREEMENT_SEEDS)]
+        agrees = all(f.result().status is Status.PASSED for f in further)
+        counts["survived"] -= 1
+        counts["equivalent" if agrees else "killed"] += 1
+        if not agrees:
+            print(f"not equivalent after all: `{name}` line {mutant.line}: `{mutant.before}` → `{mutant.after}`")
+    return counts, rest
+
+
+def _result(counts: Counter[str], alive: list[Mutant]) -> dict[str, Any]:
+    kinds = {
+        "killed": "killed",
+        "survived": "survived",
+        "not compiling": "not_compiling",
+        "timed out": "timed_out",
+        "equivalent": "equivalent",
+    }
+    return {
+        "version": VERSION, "mutants": sum(counts.values()), **{key: counts[kind] for kind, key in kinds.items()},
+        "survivors": [f"{m.mutator}, {m.function} line {m.line}: {m.before} → {m.after}" for m in alive],
+    }  # fmt: skip
 
 
 def _job(name: str, mutant: Mutant, seed: int) -> Job:
@@ -76,7 +119,8 @@ def _count(jobs: list[tuple[Mutant, Future[Verdict]]]) -> tuple[Counter[str], li
 def _row(name: str, counts: Counter[str]) -> str:
     judged = counts["killed"] + counts["survived"]
     score = f"{counts['killed'] / judged:.1%}" if judged else "–"
-    cells = [sum(counts.values()), counts["killed"], counts["not compiling"], counts["timed out"], counts["survived"]]
+    kinds = ("killed", "not compiling", "timed out", "equivalent", "survived")
+    cells = [sum(counts.values()), *(counts[kind] for kind in kinds)]
     return f"| `{name}` | " + " | ".join(map(str, cells)) + f" | {score} |"
 
 

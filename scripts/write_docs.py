@@ -9,29 +9,88 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kgb_gym.cli import catalogue
 from kgb_gym.datasets import schema
+from kgb_gym.operators import names
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+sys.path.append(str(ROOT))  # last: `datasets` is the library, not the folder
+
+from benchmarks import results
 
 
 def operators() -> str:
-    """The table of operators with their interfaces and numbers of cases."""
-    lines = [
-        "| operator | interfaces | k `paper` | of these timed | extra | k `quick` | extra |",
-        "|---|---|--:|--:|--:|--:|--:|",
-    ]
-    for entry in catalogue.build():
-        interfaces = ", ".join(f"`{name}`" for name in entry["interfaces"])
-        k, extra, timed = entry["k"], entry["k_extra"], entry["k_timed"]
-        counts = [k["paper"], timed["paper"], extra["paper"], k["quick"], extra["quick"]]
-        lines.append(f"| `{entry['name']}` | {interfaces} | " + " | ".join(map(str, counts)) + " |")
+    """The tables of operators, one a source: interfaces, numbers of cases, and what was measured with the gold kernel."""
+    measured = {name: results.read(results.DATA / f"{name}.json") for name in ("cpu", "device", "mutation")}
+    entries = catalogue.build()
+    parts = []
+    for source, title in (("aten", "ATen"), ("vllm", "vLLM"), ("cublas", "cuBLAS")):
+        chosen = [e for e in entries if e["source"] == source]
+        parts += [f"### {title}: {len(chosen)} operators", "", HEAD, RULE]
+        parts += [_row(entry, {k: v.get(entry["name"], {}) for k, v in measured.items()}) for entry in chosen]
+        parts.append("")
+    return "\n".join(parts).rstrip()
+
+
+HEAD = (
+    "| operator | interfaces | k `paper` (timed) | extra | k `quick` | extra | gold on CPU, s | gold on a GPU | s | S_i "
+    "| largest | mutants killed |"
+)
+RULE = "|---|---|--:|--:|--:|--:|--:|---|--:|--:|--:|--:|"
+
+
+def _row(entry: dict[str, Any], measured: dict[str, dict[str, Any]]) -> str:
+    k, extra, timed = entry["k"], entry["k_extra"], entry["k_timed"]
+    cpu, device, mutation = measured["cpu"], measured["device"], measured["mutation"]
+    cells = [
+        f"`{entry['name']}`",
+        ", ".join(f"`{name}`" for name in entry["interfaces"]),
+        f"{k['paper']} ({timed['paper']})", str(extra["paper"]), str(k["quick"]), str(extra["quick"]),
+        _seconds(cpu),
+        "" if not device else f"{'clean' if device['clean'] else device['status']}, {device['right']} of {device['cases']}",
+        f"{device['seconds']:.0f}" if device else "",
+        _number(device.get("speedup")), _number((device.get("largest") or {}).get("speedup")),
+        f"{mutation['killed']} of {mutation['killed'] + mutation['survived']}" if mutation else "",
+    ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
+
+
+def _seconds(row: dict[str, Any]) -> str:
+    if not row:
+        return ""
+    return f"{row['seconds']:.1f}" if row["clean"] else f"{row['status']}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def origins() -> str:
+    """Where the measured columns come from: hardware, versions and dates of every kind of row."""
+    lines = []
+    for name, what in (("cpu", "gold on CPU"), ("device", "gold on a GPU"), ("mutation", "mutants killed")):
+        rows = results.read(results.DATA / f"{name}.json")
+        stale = sorted(op for op, row in rows.items() if op in CATALOGUE and row["gold"] != results.gold_hash(op))
+        for machine in sorted({row["machine"] for row in rows.values()}):
+            dates = sorted({row["date"] for row in rows.values() if row["machine"] == machine})
+            count = sum(row["machine"] == machine for row in rows.values())
+            lines.append(
+                f"- {what}: {count} operators on {machine}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}."
+            )
+        if stale:
+            lines.append(f"- {what}: the gold has been changed since for {', '.join(f'`{op}`' for op in stale)}.")
     return "\n".join(lines)
+
+
+CATALOGUE = frozenset(names())
 
 
 PARTS: dict[str, Callable[[], str]] = {
     "operators": operators,
+    "origins": origins,
     "steps": lambda: schema.markdown("steps"),
     "episodes": lambda: schema.markdown("episodes"),
 }
