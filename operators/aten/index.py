@@ -58,6 +58,7 @@ _AWKWARD = points(
     {"shape": (21, 9), "picks": ["mask"], "dtype": "float32", "layout": "transposed", "index_layout": "dilated"},
     {"shape": (5, 6, 7), "picks": ["none", "mask2"], "dtype": "bfloat16", "layout": "transposed"},
     {"shape": (9, 7, 8), "picks": ["mask", "none", [1]], "dtype": "float16", "negative": True},
+    {"shape": (3, 4, 5), "picks": ["mask3"], "dtype": "float32", "layout": "transposed"},
     {"shape": (9, 7, 8), "picks": [[6], "mask2"], "dtype": "float32", "trues": 6},
     {"shape": (9, 7), "picks": ["mask2"], "dtype": "float32", "trues": 0},
     {"shape": (6, 8), "picks": [[5, 3]], "dtype": "int64"},

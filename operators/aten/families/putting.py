@@ -17,6 +17,7 @@ AWKWARD = points(
     {"shape": (41, 60), "picks": ["mask2"], "dtype": "float32", "trues": 1201},
     {"shape": (21, 9), "picks": ["mask"], "dtype": "float32", "layout": "transposed", "index_layout": "dilated"},
     {"shape": (5, 6, 7), "picks": ["none", "mask2"], "dtype": "bfloat16", "given": [1]},
+    {"shape": (3, 4, 5), "picks": ["mask3"], "dtype": "float32", "layout": "transposed"},
     {"shape": (9, 7, 8), "picks": ["mask", "none", [1]], "dtype": "float16", "negative": True},
     {"shape": (9, 7), "picks": ["mask2"], "dtype": "float32", "trues": 0, "given": []},
     {"shape": (40, 3), "picks": ["mask"], "dtype": "bool", "given": [3]},
