@@ -41,6 +41,8 @@ class Policy(Protocol):
         ...
 
     def close(self) -> None:
-        """End the episode, however far it came: stop what was started for it. `reset` may follow. May be called
-        twice."""
+        """End the episode, however far it came: stop what was started for it. `reset` may follow.
+
+        May be called twice, and by another thread while `act` waits, which then may raise.
+        """
         ...

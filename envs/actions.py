@@ -51,7 +51,7 @@ class Action:
     """The raw text that the action was read from; empty if there was none."""
     transcript: Mapping[str, Any] = field(default_factory=dict)
     """For the record only: `messages` sent, `finish_reason`, `token_ids`, `logprobs`, `sampling`, `model`, and
-    `usage_source`: `counted` where the usage was counted by the policy, not reported by the model's server."""
+    `usage_source`: `counted` where the policy counted the usage itself, `reported` where it vouches for its counts."""
 
     @property
     def written(self) -> str:

@@ -81,8 +81,11 @@ def spent(reported: Usage, shown: str, written: str, source: object = None) -> S
         reported: what the policy says it used.
         shown: the message it was last shown; a conversation's earlier turns are left to what is reported.
         written: what it wrote: the raw completion, or the source where no completion was given.
-        source: `counted` if the policy counted itself, as the model's server reported nothing.
+        source: `counted` if the policy counted itself, as the model's server reported nothing; `reported` if it vouches
+            for its counts, as an agent does whose output isn't what a model wrote. Then nothing is counted here.
     """
+    if source == "reported":
+        return Spent(reported, "reported", reported.total)
     counted = Usage(count_cached(shown), count(written))
     if not reported.total:
         return Spent(counted, "counted", counted.total)

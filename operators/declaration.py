@@ -114,7 +114,9 @@ class Interface:
     oracle: Callable[..., Mapping[str, Any]] | None = None
     """Plain high-precision definition, called with the call's arguments by keyword: the answer of each written
     argument in its full shape, float64 or complex128 (or the argument's own dtype where exact), a list where the
-    argument is one. None: the native ATen overload (see `oracle`)."""
+    argument is one; a `Target` says both the answer and its precise value. What is returned stands under `return`: a
+    tuple of exact tensors (an argument itself: it must be that), targets and plain values. None: the native ATen
+    overload (see `oracle`)."""
     compare: Comparison | None = None
     """Overrides the operator's comparison for this interface."""
 

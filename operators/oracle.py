@@ -7,7 +7,7 @@ and once on inputs raised to double precision (values). vLLM and cuBLAS interfac
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -81,26 +81,54 @@ def expected(operator: Operator, interface: Interface, call: Call) -> Expected:
         return _native(operator, interface, call)
     assert interface.oracle is not None
     arguments = bind(operator, interface, call)
-    answers = interface.oracle(**bind(operator, interface, call.clone()))
+    own = bind(operator, interface, call.clone())
+    answers = interface.oracle(**own)
     touched = interface.touched(**arguments) if interface.touched else {}
     written = {}
     for name in interface.writes:
-        if not isinstance(arguments[name], list):
-            written[name] = _defined(name, arguments[name], answers[name], touched.get(name))
-            continue
-        for index, original in enumerate(arguments[name]):
+        original = arguments.get(name)
+        if isinstance(original, torch.Tensor):
+            written[name] = _defined(name, original, answers[name], touched.get(name))
+        for index, item in enumerate(original if isinstance(original, list) else ()):
             mask = touched[name][index] if name in touched else None
             label = f"{name}[{index}]"
-            written[label] = replace(_defined(label, original, answers[name][index], mask), item=index)
-    return Expected(written=written)
+            written[label] = replace(_defined(label, item, answers[name][index], mask), item=index)
+    leaves = answers.get("return", ())
+    leaves = leaves if isinstance(leaves, tuple) else (leaves,)
+    aliases, same = _relations(leaves, own, interface.writes)
+    return Expected(tuple(_returned(i, leaf, len(leaves)) for i, leaf in enumerate(leaves)), written, aliases, same)
 
 
-def _defined(name: str, original: torch.Tensor, answer: torch.Tensor, mask: torch.Tensor | None) -> Target:
-    precise = answer if answer.dtype in (torch.float64, torch.complex128) else None
-    reference = answer.to(original.dtype)
-    if mask is not None:
-        reference = torch.where(mask, reference, original)
-    return Target(name, reference, precise, mask)
+def _defined(name: str, original: torch.Tensor, answer: torch.Tensor | Target, mask: torch.Tensor | None) -> Target:
+    target = answer if isinstance(answer, Target) else None
+    if target is None:
+        assert isinstance(answer, torch.Tensor)
+        precise = answer if answer.dtype in (torch.float64, torch.complex128) else None
+        target = Target(name, answer.to(original.dtype), precise)
+    reference = target.reference if mask is None else torch.where(mask, target.reference, original)
+    return replace(target, name=name, reference=reference, touched=mask)
+
+
+def _returned(index: int, leaf: Any, count: int) -> Any:
+    label = "return" if count == 1 else f"return[{index}]"
+    if isinstance(leaf, torch.Tensor):
+        return Target(label, leaf)
+    return replace(leaf, name=label) if isinstance(leaf, Target) else leaf
+
+
+def _relations(
+    leaves: Sequence[Any], arguments: Mapping[str, Any], writes: Sequence[str]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Which returned tensor shares the memory of which argument, and which of them may be written."""
+    aliases, same = {}, {}
+    for index, leaf in enumerate(leaves):
+        tensor = leaf.reference if isinstance(leaf, Target) else leaf
+        for name, argument in arguments.items():
+            if isinstance(tensor, torch.Tensor) and isinstance(argument, torch.Tensor) and _shares(argument, tensor):
+                aliases[index] = name
+                if name in writes:
+                    same[index] = name
+    return aliases, same
 
 
 def argument(arguments: Mapping[str, Any], name: str) -> Any:
@@ -123,18 +151,13 @@ def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
     arguments = bind(operator, interface, plain)
     names = written_names(operator, interface)
     returns: list[Any] = []
-    aliases, same = {}, {}
+    aliases, same = _relations(leaves, arguments, names)
     for index, leaf in enumerate(leaves):
         if not isinstance(leaf, torch.Tensor):
             returns.append(leaf)
             continue
         label = "return" if len(leaves) == 1 else f"return[{index}]"
         returns.append(_target(label, leaf, wide[0][index] if wide else None))
-        for name, argument in arguments.items():
-            if isinstance(argument, torch.Tensor) and _shares(argument, leaf):
-                aliases[index] = name
-                if name in names:
-                    same[index] = name
     written = {}
     for name in (n for n in names if n in arguments):
         if isinstance(arguments[name], torch.Tensor):

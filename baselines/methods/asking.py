@@ -77,7 +77,9 @@ class AskingPolicy(ABC):
         except RequestRejected as error:
             return call("finish", completion=f"({error})", transcript={**record, "finish_reason": REJECTED})
         self.answered(reply)
-        record |= {"finish_reason": reply.finish_reason, "usage_source": reply.usage_source}
+        record["finish_reason"] = reply.finish_reason
+        if reply.usage_source == "counted":
+            record["usage_source"] = "counted"
         if reply.token_ids is not None:
             record["token_ids"] = list(reply.token_ids)
         if reply.logprobs is not None:

@@ -6,7 +6,9 @@ The SDKs are extras (`kgb-gym[openai]`, `kgb-gym[anthropic]`), and are imported 
 from kgb_gym.baselines.models.client import ModelClient
 from kgb_gym.baselines.models.connect import PROVIDERS, Endpoint, connect
 from kgb_gym.baselines.models.errors import (
+    Hopeless,
     MissingExtra,
+    MissingProgram,
     ModelError,
     ModelRefused,
     ModelUnavailable,
@@ -20,8 +22,10 @@ __all__ = [
     "PROVIDERS",
     "Client",
     "Endpoint",
+    "Hopeless",
     "Messages",
     "MissingExtra",
+    "MissingProgram",
     "ModelClient",
     "ModelError",
     "ModelRefused",

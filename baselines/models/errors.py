@@ -1,14 +1,14 @@
 """What can go wrong between us and a model's server.
 
-    ModelError
-    ├── ModelRefused      every further request would be refused alike: a wrong key, an unknown model, no credit
-    ├── RequestRejected   this one request is refused: the conversation is too long, or was filtered
-    ├── ModelUnavailable  no answer after all tries: 429, 5xx, a hung or broken connection, an answer that is none
-    ├── OutOfTime         the episode's wall budget ended while the model was still writing
-    └── MissingExtra      the SDK isn't installed
-
-`ModelRefused` and `MissingExtra` end a run, `ModelUnavailable` leaves one episode unscored, the others end an episode
-with what it has.
+ModelError
+├── Hopeless          no episode can succeed: ends a run
+│   ├── ModelRefused      every further request would be refused alike: a wrong key, an unknown model, no credit
+│   ├── MissingExtra      the SDK isn't installed
+│   └── MissingProgram    the agent's program isn't installed, or can't be fenced in
+├── ModelUnavailable  no answer after all tries: 429, 5xx, a hung or broken connection, an answer that is none:
+│                     leaves one episode unscored
+├── RequestRejected   this one request is refused, as the conversation is too long or was filtered: ends an episode
+└── OutOfTime         the episode's wall budget ended while the model was still writing: ends an episode
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ class ModelError(RuntimeError):
     """The model gave no answer; the message says why, and what to do."""
 
 
-class ModelRefused(ModelError):
+class Hopeless(ModelError):
+    """No episode can succeed until a person has changed something; the message says what."""
+
+
+class ModelRefused(Hopeless):
     """Every further request would be refused alike."""
 
 
@@ -34,8 +38,12 @@ class OutOfTime(ModelError):
     """The deadline passed while the model was writing."""
 
 
-class MissingExtra(ModelError):
+class MissingExtra(Hopeless):
     """The SDK of this provider isn't installed."""
+
+
+class MissingProgram(Hopeless):
+    """The agent's program isn't installed, or can't be fenced in."""
 
 
 class Faulty(ModelError):

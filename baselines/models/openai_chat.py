@@ -89,14 +89,15 @@ def read(body: Any) -> Raw:
         text=wire.text(message.get("content")),
         finish_reason=choice.get("finish_reason"),
         model=body.get("model"),
-        usage=_usage(body.get("usage")),
+        usage=usage(body.get("usage")),
         reasoning=wire.text(message.get("reasoning_content") or message.get("reasoning")),
         token_ids=wire.numbers(choice.get("token_ids"), int) or tokens,
         logprobs=values,
     )
 
 
-def _usage(given: Any) -> Usage | None:
+def usage(given: Any) -> Usage | None:
+    """Token counts as chat completions report them; None if there are none."""
     if not isinstance(given, dict) or not (given.get("prompt_tokens") or given.get("completion_tokens")):
         return None
     details = given.get("prompt_tokens_details")

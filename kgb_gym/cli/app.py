@@ -115,40 +115,6 @@ def compile_(
 
 
 @app.command()
-def run(
-    out: Annotated[Path, typer.Option(help="The run's folder; the same call again goes on with it.")],
-    method: Annotated[str, typer.Option(help="What writes the kernels: a baseline policy, such as gold or scripted.")],
-    operators: Annotated[str, typer.Option(help="Operators and globs: 'aten/*,vllm/rms_norm'.")] = "*",
-    suite: Suite = "auto",
-    platform: Place = "auto",
-    workers: Annotated[int | None, typer.Option(help="Episodes at once; by default one a core.")] = None,
-    engine: Annotated[str, typer.Option(help="Where verifications run: local.")] = "local",
-    seed: Seed = 0,
-    samples: Annotated[int, typer.Option(help="Independent samples of each operator.")] = 1,
-    time_limit: Limit = None,
-    as_json: Json = False,
-) -> None:
-    """Run a method over operators and record every step. Ctrl-C stops cleanly."""
-    from kgb_gym.cli.run import run
-
-    raise typer.Exit(
-        run(
-            method=method,
-            operators=operators,
-            out=out,
-            suite=suite,
-            platform=platform,
-            workers=workers,
-            engine=engine,
-            seed=seed,
-            samples=samples,
-            time_limit=time_limit,
-            as_json=as_json,
-        )
-    )
-
-
-@app.command()
 def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page there.")] = None,

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgb_gym.envs.budgets import Budgets
 from kgb_gym.envs.reward import RewardConfig
 from kgb_gym.verification.protocols import Limits
+
+if TYPE_CHECKING:
+    from kgb_gym.envs.env import Paradigm
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class RunConfig:
     """One method over a set of operators."""
 
     method: str
-    """Name of a policy, as `kgb_gym.baselines.policies` lists them."""
+    """Name of a method, as `kgb_gym.baselines.methods.names` lists them."""
     operators: tuple[str, ...]
     """Ids, `source/name`, in the order in which they are begun."""
     suite: str
@@ -31,8 +34,12 @@ class RunConfig:
     """Every episode's seed derives from it."""
     samples: int = 1
     """Independent episodes of each operator."""
+    early_stop: bool = False
+    """An operator's samples are drawn one after the other, until one is a clean pass (Appendix E)."""
+    prompt: Paradigm = "auto"
+    """`sampling`, `agentic`, or `auto`: by the budgets."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the policy, by name: JSON values."""
+    """Of the policy, by name: JSON values. Never a key: they are recorded."""
     budgets: Budgets = field(default_factory=Budgets)
     reward: RewardConfig = field(default_factory=RewardConfig)
     limits: Limits = field(default_factory=Limits)

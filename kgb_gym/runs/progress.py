@@ -17,7 +17,7 @@ from kgb_gym.runs.plan import Episode
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from kgb_gym.runs.run import Outcome
+    from kgb_gym.runs.outcome import Outcome
 
 
 class Progress(Protocol):
@@ -37,6 +37,10 @@ class Progress(Protocol):
 
     def end(self, episode: Episode, outcome: Outcome) -> None:
         """An episode is over."""
+        ...
+
+    def skip(self, episodes: int) -> None:
+        """So many episodes needn't be played: their operators are solved."""
         ...
 
     def stopping(self) -> None:
@@ -123,12 +127,17 @@ class PlainProgress:
             self._tally.add(outcome)
             width = len(str(self._tally.total))
             mark = "clean" if outcome.clean else outcome.outcome
+            mark += f" ({outcome.error})" if outcome.error else ""
             turns = f"{outcome.turns} turn{'s' if outcome.turns != 1 else ''}"
             left = "" if self._tally.left_s is None else f", {clock(self._tally.left_s)} left"
             self._say(
                 f"[{self._tally.done:{width}}/{self._tally.total}] {episode}: {mark} after {turns}, "
                 f"{outcome.seconds:.1f} s ({self._tally.clean} clean so far{left})"
             )
+
+    def skip(self, episodes: int) -> None:
+        with self._lock:
+            self._tally.total -= episodes
 
     def stopping(self) -> None:
         self._say("stopping: turns that have begun are finished first; Ctrl-C again to stop at once")
@@ -183,9 +192,15 @@ class LiveProgress:
         with self._lock:
             self._running.pop(episode, None)
             self._tally.add(outcome)
+        from rich.markup import escape
+
         mark = "[green]✓[/]" if outcome.clean else "[yellow]![/]" if not outcome.scored else "[red]✗[/]"
-        path = " → ".join(outcome.statuses)
-        self._live.console.print(f"{mark} {episode!s:30} [dim]{path}, {outcome.seconds:.1f} s[/]")
+        path = " → ".join(outcome.statuses) or outcome.error or outcome.outcome
+        self._live.console.print(f"{mark} {episode!s:30} [dim]{escape(path)}, {outcome.seconds:.1f} s[/]")
+
+    def skip(self, episodes: int) -> None:
+        with self._lock:
+            self._tally.total -= episodes
 
     def stopping(self) -> None:
         self._stopping = True

@@ -19,6 +19,62 @@ Worker = Callable[[Callable[[], Episode | None]], None]
 """Called once a thread with a function that gives the next episode, or None when there is no more to do."""
 
 
+class Waiting:
+    """The episodes that are still to be begun, in order. Safe to share between threads."""
+
+    def __init__(self, episodes: Iterable[Episode], *, in_turn: bool = False) -> None:
+        """
+        Args:
+            episodes: in the order in which they are begun.
+            in_turn: an operator's samples are played one after the other, and only as far as they are needed: all
+                first ones, then the second ones of the operators that still have none to stop at (Algorithm 2).
+        """
+        self._ready: deque[Episode] = deque()
+        self._held: dict[str, deque[Episode]] = {}
+        for episode in episodes:
+            if in_turn and episode.operator in self._held:
+                self._held[episode.operator].append(episode)
+            else:
+                self._ready.append(episode)
+                if in_turn:
+                    self._held[episode.operator] = deque()
+        self._turn = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._ready) + sum(len(held) for held in self._held.values())
+
+    def take(self, stop: Stop) -> Episode | None:
+        """The next episode; waits for one that depends on another in work. None: there is no more to do."""
+        with self._turn:
+            while not stop.asked:
+                if self._ready:
+                    return self._ready.popleft()
+                if not any(self._held.values()):
+                    return None
+                self._turn.wait(POLL_S)
+        return None
+
+    def done(self, episode: Episode, *, enough: bool) -> int:
+        """Tell that an episode is over.
+
+        Args:
+            episode: one that was taken.
+            enough: the operator needs no further samples.
+
+        Returns:
+            How many episodes that makes needless.
+        """
+        with self._turn:
+            held = self._held.get(episode.operator, deque())
+            dropped = len(held) if enough else 0
+            if enough:
+                held.clear()
+            elif held:
+                self._ready.append(held.popleft())
+            self._turn.notify_all()
+        return dropped
+
+
 class Stop:
     """Set when nothing further may be begun. Raised where an episode in work has to end."""
 
@@ -44,15 +100,13 @@ class Stop:
             raise Stop.Asked
 
 
-def carry_out(
-    episodes: Iterable[Episode], worker: Worker, workers: int, stop: Stop, on_stop: Callable[[], None]
-) -> bool:
+def carry_out(waiting: Waiting, worker: Worker, workers: int, stop: Stop, on_stop: Callable[[], None]) -> bool:
     """Run `worker` in so many threads until no episode is left or a stop is asked for.
 
     The first interrupt (Ctrl-C) asks for a stop and waits; the second one is raised.
 
     Args:
-        episodes: in the order in which they are begun.
+        waiting: what is to be done.
         worker: see `Worker`; an exception that leaves it ends the run.
         workers: how many threads, at least 1.
         stop: asked when the run shall end.
@@ -64,17 +118,11 @@ def carry_out(
     Raises:
         KeyboardInterrupt: interrupted twice.
     """
-    waiting = deque(episodes)
-    lock = threading.Lock()
     failures: list[BaseException] = []
-
-    def take() -> Episode | None:
-        with lock:
-            return waiting.popleft() if waiting and not stop.asked else None
 
     def body() -> None:
         try:
-            worker(take)
+            worker(lambda: waiting.take(stop))
         except Stop.Asked:
             pass
         except BaseException as error:  # noqa: BLE001  # raised again by the waiting thread

@@ -1,5 +1,7 @@
 """Concatenation along a dimension (aten::cat)."""
 
+from typing import Any
+
 from kgb_gym.operators.aten.families import shaping
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
@@ -7,9 +9,8 @@ from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
 
-_EMPTY = product(
-    **{"shape,sizes": (((2, 3), (0, 2)), ((2, 3), (0, 0)), ((2,), (0, 0)))}, dim=(0,), dtype=("float32",), timed=True
-)
+_HOLLOW: dict[str, Any] = {"shape,sizes": [((2, 3), (0, 2)), ((2, 3), (0, 0)), ((2,), (0, 0))]}
+
 _AWKWARD = points(
     {"shape": (5, 6), "dtype": "float32", "dim": 1, "count": 1},
     {"shape": (3, 5), "dtype": "float32", "dim": 0, "sizes": [3, 0, 4]},
@@ -48,7 +49,7 @@ OPERATOR = Operator(
             shaping.pieces,
             suites(
                 paper=(
-                    _EMPTY,
+                    product(**_HOLLOW, dim=(0,), dtype=FLOATS[1:2], timed=True),
                     product(shape=((1024, 1024),), count=(2,), dim=(0, -1), dtype=FLOATS, timed=True),
                     product(shape=((20, 320, 15),), sizes=([20, 20, 20], [1, 7, 30]), dim=(0, 1, 2), dtype=FLOATS,
                             timed=True),

@@ -34,12 +34,10 @@ _EIGHTH: dict[str, Any] = {
         ((256, 256, 256), ([2, 128],)),
     ]
 }
-_ALONE = product(
-    **{"shape,picks": [((32, 32), ("none", [5])), ((32, 32), ("mask2",)), ((32, 32), ([0],)), ((10,), ([3],))]},
-    dtype=("float32",),
-    timed=True,
-)
-_ERRORS = product(**{"shape,picks": [((32, 32), ()), ((32, 32), ([3], [3], [3]))]}, dtype=("float32",))
+_ALONE: dict[str, Any] = {
+    "shape,picks": [((32, 32), ("none", [5])), ((32, 32), ("mask2",)), ((32, 32), ([0],)), ((10,), ([3],))]
+}
+_WRONG: dict[str, Any] = {"shape,picks": [((32, 32), ()), ((32, 32), ([3], [3], [3]))]}
 _QUICK: dict[str, Any] = {
     "shape,picks": [
         ((300,), ([70],)),
@@ -60,6 +58,7 @@ _AWKWARD = points(
     {"shape": (21, 9), "picks": ["mask"], "dtype": "float32", "layout": "transposed", "index_layout": "dilated"},
     {"shape": (5, 6, 7), "picks": ["none", "mask2"], "dtype": "bfloat16", "layout": "transposed"},
     {"shape": (9, 7, 8), "picks": ["mask", "none", [1]], "dtype": "float16", "negative": True},
+    {"shape": (3, 4, 5), "picks": ["mask3"], "dtype": "float32", "layout": "transposed"},
     {"shape": (9, 7, 8), "picks": [[6], "mask2"], "dtype": "float32", "trues": 6},
     {"shape": (9, 7), "picks": ["mask2"], "dtype": "float32", "trues": 0},
     {"shape": (6, 8), "picks": [[5, 3]], "dtype": "int64"},
@@ -91,12 +90,16 @@ OPERATOR = Operator(
                     product(**_LARGE, dtype=("float16",), timed=True),
                     product(**_EIGHTH, dtype=("float32", "bfloat16"), timed=True),
                     product(**_SMALL, dtype=FLOATS, timed=True),
-                    _ALONE,
-                    _ERRORS,
+                    product(**_ALONE, dtype=FLOATS[1:2], timed=True),
+                    product(**_WRONG, dtype=FLOATS[1:2]),
                     points({"shape": (1024, 1024), "picks": ["mask2"], "dtype": "float32"}),
                     _AWKWARD,
                 ),
-                quick=(pairwise(**_QUICK, dtype=FLOATS, negative=(False, True)), _ERRORS, _AWKWARD),
+                quick=(
+                    pairwise(**_QUICK, dtype=FLOATS, negative=(False, True)),
+                    product(**_WRONG, dtype=FLOATS[1:2]),
+                    _AWKWARD,
+                ),
                 smoke=(_SMOKE,),
             ),
             advanced.jitter,

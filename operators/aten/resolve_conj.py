@@ -13,7 +13,7 @@ _CASES = points(
     {"shape": (7, 9), "dtype": "complex128", "bit": "conj"},
     {"shape": (7, 9), "dtype": "complex64", "bit": "conj", "layout": "transposed"},
     {"shape": (7, 9), "dtype": "complex128", "bit": "conj", "layout": "dilated"},
-    {"shape": (4, 3, 5), "dtype": "complex64", "bit": "conj", "layout": "sliced"},
+    {"shape": (4, 3, 5), "dtype": "complex64", "bit": "conj", "layout": "irregular"},
     {"shape": (7, 9), "dtype": "complex64", "bit": "conj", "layout": "offset"},
     {"shape": (7, 9), "dtype": "complex64", "bit": "conj", "layout": "expanded"},
     {"shape": (7, 9), "dtype": "complex64", "layout": "sliced"},

@@ -13,7 +13,7 @@ _CASES = points(
     {"shape": (7, 9), "dtype": "float64", "bit": "neg"},
     {"shape": (7, 9), "dtype": "float32", "bit": "neg", "layout": "transposed"},
     {"shape": (7, 9), "dtype": "float64", "bit": "neg", "layout": "dilated"},
-    {"shape": (4, 3, 5), "dtype": "float32", "bit": "neg", "layout": "sliced"},
+    {"shape": (4, 3, 5), "dtype": "float32", "bit": "neg", "layout": "irregular"},
     {"shape": (7, 9), "dtype": "float32", "bit": "neg", "layout": "offset"},
     {"shape": (7, 9), "dtype": "float32", "bit": "neg", "layout": "expanded"},
     {"shape": (7, 9), "dtype": "float32", "layout": "sliced"},

@@ -38,3 +38,8 @@ def test_reported_counts_are_kept_even_where_more_is_charged():
 def test_a_policy_that_counted_itself_says_so():
     assert tokens.spent(Usage(9, 9), "hello world", "hello", "counted").source == "counted"
     assert tokens.spent(Usage(9, 9), "hello world", "hello", "nonsense").source == "reported"
+
+
+def test_a_policy_that_vouches_for_its_counts_is_charged_those():
+    spent = tokens.spent(Usage(), "hello world", "a log of what an agent did", "reported")
+    assert (spent.total, spent.source) == (0, "reported")

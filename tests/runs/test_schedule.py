@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kgb_gym.runs import Episode
-from kgb_gym.runs.schedule import Stop, carry_out
+from kgb_gym.runs.schedule import Stop, Waiting, carry_out
 
 EPISODES = [Episode("aten/cos", i, i) for i in range(20)]
 
@@ -24,7 +24,7 @@ def test_every_episode_is_carried_out_once():
             with lock:
                 done.append(episode)
 
-    assert carry_out(EPISODES, worker, 4, Stop(), nothing) is False
+    assert carry_out(Waiting(EPISODES), worker, 4, Stop(), nothing) is False
     assert sorted(done, key=lambda e: e.sample) == EPISODES
 
 
@@ -40,7 +40,7 @@ def test_an_interrupt_lets_what_has_begun_finish_and_begins_nothing_more():
                 time.sleep(0.5)  # the turn that has begun takes its time
             done.append(episode.sample)
 
-    assert carry_out(EPISODES, worker, 1, stop, lambda: told.append("stopping")) is True
+    assert carry_out(Waiting(EPISODES), worker, 1, stop, lambda: told.append("stopping")) is True
     assert done == [0, 1, 2, 3]
     assert told == ["stopping"]
 
@@ -54,7 +54,7 @@ def test_a_second_interrupt_is_raised():
         release.wait(30)
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(EPISODES, worker, 1, Stop(), _thread.interrupt_main)
+        carry_out(Waiting(EPISODES), worker, 1, Stop(), _thread.interrupt_main)
     release.set()
 
 
@@ -69,7 +69,7 @@ def test_an_episode_in_work_ends_between_two_turns():
                 if turn == 5:
                     stop.ask()
 
-    assert carry_out(EPISODES, worker, 1, stop, nothing) is False
+    assert carry_out(Waiting(EPISODES), worker, 1, stop, nothing) is False
     assert turns == [0, 1, 2, 3, 4, 5]
 
 
@@ -79,4 +79,55 @@ def test_an_error_of_a_worker_ends_the_run_and_is_raised():
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="the disk is full"):
-        carry_out(EPISODES, worker, 2, Stop(), nothing)
+        carry_out(Waiting(EPISODES), worker, 2, Stop(), nothing)
+
+
+SAMPLES = [Episode(name, i, i) for name in ("aten/cos", "aten/mm") for i in range(3)]
+
+
+def keys(episodes):
+    return [(e.operator, e.sample) for e in episodes]
+
+
+def test_in_turn_all_first_samples_come_before_the_second_ones():
+    waiting, stop, taken = Waiting(SAMPLES, in_turn=True), Stop(), []
+    while (episode := waiting.take(stop)) is not None:
+        taken.append(episode)
+        waiting.done(episode, enough=False)
+    assert keys(taken) == [(name, i) for i in range(3) for name in ("aten/cos", "aten/mm")]
+
+
+def test_enough_makes_an_operators_other_samples_needless():
+    waiting, stop = Waiting(SAMPLES, in_turn=True), Stop()
+    first, other = waiting.take(stop), waiting.take(stop)
+    assert waiting.done(first, enough=True) == 2
+    assert waiting.done(other, enough=False) == 0
+    rest = []
+    while (episode := waiting.take(stop)) is not None:
+        rest.append(episode)
+        waiting.done(episode, enough=False)
+    assert keys(rest) == [("aten/mm", 1), ("aten/mm", 2)]
+    assert len(waiting) == 0
+
+
+def test_a_worker_waits_for_a_sample_that_depends_on_one_in_work():
+    done, order = threading.Event(), []
+    waiting, stop = Waiting(SAMPLES[:2], in_turn=True), Stop()
+
+    def worker(take):
+        while (episode := take()) is not None:
+            if episode.sample == 0:
+                done.wait(1.0)
+            order.append(episode.sample)
+            waiting.done(episode, enough=False)
+
+    threading.Timer(0.3, done.set).start()
+    carry_out(waiting, worker, 3, stop, nothing)
+    assert order == [0, 1]
+
+
+def test_a_stop_wakes_workers_that_wait():
+    waiting, stop = Waiting(SAMPLES[:2], in_turn=True), Stop()
+    assert waiting.take(stop).sample == 0
+    threading.Timer(0.2, stop.ask).start()
+    assert waiting.take(stop) is None

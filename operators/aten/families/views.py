@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from kgb_gym.operators.aten.families.common import jitter, strided, values
-from kgb_gym.operators.aten.families.factories import out_buffer
+from kgb_gym.operators.aten.families.factories import gaps, out_buffer
 from kgb_gym.operators.declaration import Call, Exemption
 from kgb_gym.operators.grids import DTYPES, Params, jitter_shape
 from kgb_gym.operators.maker import Maker
@@ -42,11 +42,14 @@ def build(
 
 
 def source(make: Maker, shape: Sequence[int], dtype: torch.dtype, layout: str, bit: str = "") -> torch.Tensor:
-    """The tensor to be viewed; `bit`: `conj` (complex dtypes) or `neg` (the imaginary part of a conjugate)."""
+    """The tensor to be viewed, in one of `LAYOUTS`, `expanded` or `irregular` (gaps after every dimension).
+
+    `bit`: `conj` (complex dtypes) or `neg` (the imaginary part of a conjugate).
+    """
     if bit == "neg":
-        whole = make.normal(shape, torch.complex128 if dtype is torch.float64 else torch.complex64, layout=layout)
-        return whole.conj().imag
-    tensor = make.any(shape, dtype, layout=layout)
+        return source(make, shape, torch.complex128 if dtype is torch.float64 else torch.complex64, layout, "conj").imag
+    gapped = layout == "irregular"
+    tensor = strided(make, shape, dtype, gaps(shape)) if gapped else make.any(shape, dtype, layout=layout)
     return tensor.conj() if bit == "conj" else tensor
 
 

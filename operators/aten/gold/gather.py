@@ -32,12 +32,16 @@ def gather_kernel(
     x_at = tl.zeros((BLOCK,), tl.int64)
     index_at = tl.zeros((BLOCK,), tl.int64)
     out_at = tl.zeros((BLOCK,), tl.int64)
-    for d in tl.static_range(RANK):
-        i = (rest % sizes[d] if d + 1 < RANK else rest).to(tl.int64)
+    for d in tl.static_range(RANK - 1):
+        i = (rest % sizes[d]).to(tl.int64)
         x_at += i * x_strides[d]
         index_at += i * index_strides[d]
         out_at += i * out_strides[d]
         rest = rest // sizes[d]
+    rest = rest.to(tl.int64)
+    x_at += rest * x_strides[RANK - 1]
+    index_at += rest * index_strides[RANK - 1]
+    out_at += rest * out_strides[RANK - 1]
     at = tl.load(index_ptr + index_at, mask=mask)
     x = tl.load(x_ptr + x_at + at * x_step, mask=mask)
     tl.store(out_ptr + out_at, x, mask=mask)

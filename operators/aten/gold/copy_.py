@@ -1,0 +1,109 @@
+"""A copy into a given tensor: one kernel over any strides; flat where both sides are dense."""
+
+import math
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK_SIZE = 1024
+
+
+@triton.jit
+def copy_kernel(
+    src_ptr, dst_ptr, n, sizes, src_strides, dst_strides, OUTER: tl.constexpr, NEGATE: tl.constexpr, BLOCK: tl.constexpr
+):  # fmt: skip
+    rest = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = rest < n
+    src = tl.zeros((BLOCK,), tl.int64)
+    dst = tl.zeros((BLOCK,), tl.int64)
+    for d in tl.static_range(OUTER):
+        at = rest % sizes[d]
+        src += at * src_strides[d]
+        dst += at * dst_strides[d]
+        rest //= sizes[d]
+    x = tl.load(src_ptr + src + rest * src_strides[OUTER], mask=mask)
+    if NEGATE:
+        x = -x
+    kind: tl.constexpr = dst_ptr.dtype.element_ty
+    if kind == tl.int1:
+        x = x != 0
+    elif kind == tl.float16 or kind == tl.bfloat16:
+        x = x.to(tl.float32)
+    tl.store(dst_ptr + dst + rest * dst_strides[OUTER], x, mask=mask)
+
+
+def runs(dst, src):
+    """Sizes and both tensors' strides, innermost first: neighbours joined where both lie side by side; never empty."""
+    dims = sorted((d, s, n) for n, d, s in zip(dst.shape, dst.stride(), src.stride(), strict=True) if n > 1)
+    found = []
+    for d, s, n in dims:
+        if found and d == found[-1][0] * found[-1][2] and s == found[-1][1] * found[-1][2]:
+            found[-1][2] *= n
+        else:
+            found.append([d, s, n])
+    dst_strides, src_strides, sizes = zip(*(found or [[1, 1, 1]]), strict=True)
+    return sizes, src_strides, dst_strides
+
+
+def launch(dst, src, negate):
+    sizes, src_strides, dst_strides = runs(dst, src)
+    n = math.prod(sizes)
+    copy_kernel[(triton.cdiv(n, BLOCK_SIZE),)](
+        src, dst, n, sizes, src_strides, dst_strides, OUTER=len(sizes) - 1, NEGATE=negate, BLOCK=BLOCK_SIZE,
+        num_warps=4,
+    )  # fmt: skip
+
+
+def parts(x):
+    """The parts of a complex tensor, as views of its plain memory."""
+    pairs = torch.view_as_real(x.conj() if x.is_conj() else x)
+    return pairs.select(-1, 0), pairs.select(-1, 1)
+
+
+def copy(dst, src):
+    """dst becomes src, which has its shape, converted to its dtype."""
+    if dst.numel() == 0:
+        return dst
+    if not dst.is_complex():
+        if src.is_complex():
+            launch(dst, parts(src)[0], False)
+        else:
+            launch(dst, src, src.is_neg())
+        return dst
+    real, imaginary = parts(dst)
+    if src.is_complex():
+        launch(real, parts(src)[0], False)
+        launch(imaginary, parts(src)[1], src.is_conj() != dst.is_conj())
+    else:
+        launch(real, src, src.is_neg())
+        imaginary.zero_()
+    return dst
+
+
+def is_dense(x):
+    """Whether x's elements lie side by side, each once, in whatever order."""
+    extent = 1
+    for stride, size in sorted((s, n) for n, s in zip(x.shape, x.stride(), strict=True) if n > 1):
+        if stride != extent:
+            return False
+        extent *= size
+    return True
+
+
+def span(x):
+    """The addresses of x's memory, which is dense."""
+    return x.data_ptr(), x.data_ptr() + x.numel() * x.element_size()
+
+
+def copy_(self, src, non_blocking=False):
+    if any(n > 1 and s == 0 for n, s in zip(self.shape, self.stride(), strict=True)):
+        raise RuntimeError("more than one element of the written-to tensor refers to a single memory location")
+    if self.numel() and is_dense(self) and is_dense(src):
+        (start, end), (first, last) = span(self), span(src)
+        same = (start, end) == (first, last) and self.stride() == src.stride()
+        if same and self.dtype == src.dtype and self.is_conj() == src.is_conj():
+            return self
+        if start < last and first < end and not same:
+            raise RuntimeError("some elements of the input tensor and the written-to tensor refer to the same memory")
+    return copy(self, src.expand(self.shape))

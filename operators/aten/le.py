@@ -1,0 +1,19 @@
+"""Less or equal, element by element (aten::le)."""
+
+from kgb_gym.operators.aten.families import comparison
+from kgb_gym.operators.aten.families.common import builtins
+from kgb_gym.operators.compare import Exact
+from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.policy import Policy
+
+OPERATOR = Operator(
+    source="aten",
+    name="le",
+    interfaces=comparison.interfaces("le"),
+    compare=Exact(),
+    description="Whether each element of the first operand is at most that of the second, as a bool, with broadcasting.",
+    notes=comparison.NOTES,
+    policy=Policy(lossy_copy=False),
+    left_out=builtins("le", "int float int_float float_int default str"),
+    family="comparison",
+)
