@@ -97,6 +97,21 @@ class Exact:
 
 
 @dataclass(frozen=True)
+class Unspecified:
+    """Any values: only the geometry is promised, and that is the contract's to check."""
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        return True
+
+    def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
+        return Check(strict=True, paper=True)
+
+
+@dataclass(frozen=True)
 class Close:
     """Both floating-point gates; integers and bools are exact."""
 

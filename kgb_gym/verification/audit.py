@@ -68,6 +68,8 @@ class Audit(TorchDispatchMode):
             )
         before = [a.untyped_storage().nbytes() for a in args[:1] if isinstance(a, torch.Tensor)]
         out = func(*args, **kwargs)
+        if verb == "copy" and recording.data_dependent and _brings_home(out, recording.device):
+            return out
         with self.lifted():
             getattr(self, f"_{verb}")(short, args, kwargs, out, before)
         return out
@@ -158,6 +160,11 @@ class Audit(TorchDispatchMode):
         recording.steps.append(
             Draw(recording.view(out, "the drawn tensor"), low, high, kwargs.get("generator") is not None)
         )
+
+
+def _brings_home(out: Any, device: str) -> bool:
+    """Whether a copy brings at most one element to the host, as reading a value from a GPU does."""
+    return isinstance(out, torch.Tensor) and out.device.type == "cpu" != device and out.numel() <= 1
 
 
 def _first(tensor: torch.Tensor) -> Any:
