@@ -9,7 +9,7 @@ _TO = ("float16", "bfloat16", "float32", "int32")
 _ALIAS: tuple[Params, ...] = (
     {"shape": (5, 7), "dtype": "float32", "to": "float32"},
     {"shape": (5, 7), "dtype": "float16", "to": "float16", "layout": "sliced"},
-    {"shape": (5, 7), "dtype": "float32", "to": "float32", "copy": True, "layout": "transposed"},
+    {"shape": (5, 7), "dtype": "float64", "to": "float64", "copy": True, "layout": "transposed"},
     {"shape": (5, 7), "dtype": "complex64", "to": "complex64", "bit": "conj"},
     {"shape": (5, 7), "dtype": "float32", "to": "float32", "layout": "dilated", "memory_format": "preserve"},
     *({**p, "to": p["dtype"]} for p in copies.FORMATTED[:3]),

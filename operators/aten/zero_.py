@@ -20,7 +20,7 @@ OPERATOR = Operator(
             "zero_",
             factories.in_place,
             paper=(product(shape=POINTWISE, dtype=_DTYPES, timed=True), points(*factories.STRIDED), _LAID),
-            quick=(pairwise(shape=factories.QUICK_SHAPES[:4], dtype=_DTYPES, layout=("contiguous",)), _LAID),
+            quick=(pairwise(shape=factories.QUICK_SHAPES[1:5], dtype=_DTYPES, layout=("contiguous",)), _LAID),
             smoke=({"shape": (17,), "dtype": "float32"}, {"shape": (3, 5), "dtype": "int64", "layout": "dilated"}),
             jitter=common.jitter,
         ),

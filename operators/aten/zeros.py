@@ -21,7 +21,7 @@ OPERATOR = Operator(
             "zeros",
             factories.sized,
             paper=(product(shape=POINTWISE, dtype=factories.PAPER_DTYPES, timed=True), _CASES),
-            quick=(pairwise(shape=factories.QUICK_SHAPES[1:4], dtype=factories.PAPER_DTYPES), _CASES),
+            quick=(pairwise(shape=factories.QUICK_SHAPES[2:5], dtype=factories.PAPER_DTYPES), _CASES),
             smoke=({"shape": (17,), "dtype": "float32"}, {"shape": (3, 5), "dtype": "int64"}),
         ),
         factories.interface(

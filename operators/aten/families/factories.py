@@ -289,4 +289,58 @@ def interface(
     return Interface(name, build, suites(paper=paper, quick=quick, smoke=(points(*smoke),)), jitter)
 
 
+UNSPECIFIED = tuple(
+    Exemption(canary, "the values are unspecified; sizes, strides, dtype and device are what is asked for")
+    for canary in ("zeros", "first_input", "scaled", "neighbour")
+)
+
+
+def strides_of(size: Sequence[int], kind: str) -> list[int]:
+    """Strides of one kind.
+
+    Args:
+        size: the sizes.
+        kind: `contig`; `reversed`: the first dimension innermost; `padded`: two elements between rows; `expanded`: the
+            first dimension has stride 0; `overlapping`: every stride is 1; `gaps`: see `gaps`.
+    """
+    if kind == "overlapping":
+        return [1] * len(size)
+    if kind == "gaps":
+        return list(gaps(size))
+    steps, extent = [0] * len(size), 1
+    order = range(len(size)) if kind == "reversed" else reversed(range(len(size)))
+    for place, dim in enumerate(order):
+        steps[dim] = extent
+        extent *= max(size[dim], 1)
+        extent += 2 if kind == "padded" and place == 0 else 0
+    if kind == "expanded":
+        steps[0] = 0
+    return steps
+
+
+def laid_out(own: bool) -> Callable[..., Call]:
+    """A builder of `f(size, stride, …)`, or with `own` of `f(self, size, stride, …)`.
+
+    The strides are of a `kind` (see `strides_of`) or given; `to` is the dtype that is passed, `out` a buffer.
+    """
+
+    def call(
+        make: Maker,
+        *,
+        shape: Sequence[int],
+        kind: str = "contig",
+        stride: Sequence[int] | None = None,
+        dtype: torch.dtype = torch.float32,
+        to: torch.dtype | None = None,
+        out: str = "",
+    ) -> Call:
+        steps = strides_of(shape, kind) if stride is None else list(stride)
+        first = (make.any((2, 3), dtype),) if own else ()
+        if out:
+            return make.call(*first, list(shape), steps, out=out_buffer(make, shape, dtype, out))
+        return make.call(*first, list(shape), steps, **options(to, device=not own))
+
+    return call
+
+
 __all__ = ["QUICK_SHAPES"]
