@@ -112,11 +112,11 @@ def bernoulli_tests(probability: torch.Tensor, sample: torch.Tensor) -> Sequence
     q = p[inner]
     residual = (x[inner] - q) / (q * (1 - q)).sqrt()
     if residual.numel() >= 256:
-        tests.append(_correlation(q, residual))
+        tests.append(correlation(q, residual))
     return tests
 
 
-def _correlation(p: torch.Tensor, residual: torch.Tensor) -> Test:
+def correlation(p: torch.Tensor, residual: torch.Tensor) -> Test:
     """The largest correlation of a sample with itself, over all lags up to half its length, with a p-value for all."""
     n = residual.numel()
     spectrum = torch.fft.rfft(residual, 2 * n)

@@ -32,11 +32,11 @@ def tiles_kernel(
     if KIND == 1:
         x = x.to(tl.float32)
         bits = x.to(tl.int32, bitcast=True)
-        key = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+        key = bits ^ ((bits >> 31) & 0x7FFFFFFF)
         key = tl.where(x == 0, 0, tl.where(x != x, 0x7FFFFFFF, key))
     elif KIND == 2:
         bits = x.to(tl.int64, bitcast=True)
-        key = tl.where(bits < 0, bits ^ 0x7FFFFFFFFFFFFFFF, bits)
+        key = bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
         key = tl.where(x == 0, 0, tl.where(x != x, 0x7FFFFFFFFFFFFFFF, key))
     else:
         key = x.to(key_ptr.dtype.element_ty)
