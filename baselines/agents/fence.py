@@ -2,7 +2,7 @@
 
 It stays outside the fence as the parent of whatever the agent leaves behind, and kills all of it when the program
 ends, when it is told to (SIGTERM), or when its own parent is gone. The fence is Landlock: only named folders can be
-read, written and executed, TCP only to named ports, signals and abstract sockets only within. Standard library alone,
+read, written and executed, TCP only to named ports, signals and abstract sockets only within, no capabilities. Standard library alone,
 so that it starts at once and holds nothing worth reading.
 
 Not covered: UDP, and what a program does with the folders and ports that it was given.
@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 CREATE, ADD, RESTRICT = 444, 445, 446
-NO_NEW_PRIVILEGES, DEATH_SIGNAL, SUBREAPER = 38, 1, 36
+NO_NEW_PRIVILEGES, DEATH_SIGNAL, SUBREAPER, DROP_BOUND, SECURE_BITS = 38, 1, 36, 24, 28
+NO_ROOT = 0b11
+"""Secure bits: being root means nothing, and that stays so."""
 EXECUTE, WRITE, READ, LIST, TRUNCATE, IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
 OF_FILES = EXECUTE | WRITE | READ | TRUNCATE | IOCTL
 ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
@@ -90,6 +92,10 @@ def restrict(config: dict[str, Any]) -> None:
         rule = ctypes.create_string_buffer(struct.pack("<QQ", CONNECT, int(port)), 16)
         if libc.syscall(ADD, ruleset, 2, rule, 0):
             raise OSError(ctypes.get_errno(), f"landlock_add_rule for port {port}")
+    # Root's capabilities reach round the fence: with CAP_PERFMON other processes' environments can be read.
+    libc.prctl(SECURE_BITS, NO_ROOT, 0, 0, 0)
+    for capability in range(64):
+        libc.prctl(DROP_BOUND, capability, 0, 0, 0)
     if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.syscall(RESTRICT, ruleset, 0):
         raise OSError(ctypes.get_errno(), "landlock_restrict_self")
     os.close(ruleset)

@@ -187,8 +187,10 @@ class Running:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        for reader in self._readers:
+        for reader, stream in zip(self._readers, (self.process.stdout, self.process.stderr), strict=True):
             reader.join(END_S)
+            if stream is not None and not reader.is_alive():
+                stream.close()
         return self.process.returncode
 
     def _follow(self, stream: object, heard: Callable[[str], None] | None) -> None:

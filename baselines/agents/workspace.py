@@ -79,11 +79,14 @@ class Workspace:
             fd = os.open(self.work / KERNEL, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return None
-        with open(fd, "rb") as file:
+        try:
             about = os.fstat(fd)
-            if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+            if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1 or about.st_size > MAX_SOURCE_BYTES:
                 return None
-            data = file.read(MAX_SOURCE_BYTES + 1)
+            with open(fd, "rb", closefd=False) as file:
+                data = file.read(MAX_SOURCE_BYTES + 1)
+        finally:
+            os.close(fd)
         return data.decode("utf-8", "surrogateescape") if len(data) <= MAX_SOURCE_BYTES else None
 
     def remove(self) -> None:

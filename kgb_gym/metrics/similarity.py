@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 
@@ -17,3 +17,9 @@ def round_similarity(sources: Sequence[str]) -> float | None:
     """Mean similarity over the transitions of one operator's rounds, i to i+1; None for fewer than two rounds."""
     ratios = [code_similarity(a, b) for a, b in itertools.pairwise(sources)]
     return fmean(ratios) if ratios else None
+
+
+def mean_similarity(each: Iterable[float | None]) -> float | None:
+    """Mean over operators; those without a similarity are left out. None if none is left."""
+    known = [s for s in each if s is not None]
+    return fmean(known) if known else None

@@ -1,4 +1,5 @@
-"""Published numbers of the KernelGenBench paper, exactly as printed: rows of Tables 2, 3, 4, 13 and 16.
+"""Published numbers of the KernelGenBench paper, exactly as printed: rows of Tables 2, 3, 4, 13 and 16. Tables 11, 12,
+14, 15, 17 and 18 stand in `published_appendix`.
 
 Where the paper contradicts itself (Table 3's NVIDIA column repeats Table 2's ATen column with differences), both stand
 as printed.
@@ -24,13 +25,14 @@ class PublishedRow:
     """The printed cells, from left to right."""
 
 
-def _rows(section: str, text: str) -> tuple[PublishedRow, ...]:
+def rows(section: str, text: str) -> tuple[PublishedRow, ...]:
+    """Rows from text: a line each, cells between bars, the label first."""
     split = (line.split("|") for line in text.strip().splitlines())
     return tuple(PublishedRow(section, label.strip(), tuple(c.strip() for c in cells)) for label, *cells in split)
 
 
 TABLE_2 = (
-    *_rows(
+    *rows(
         "LLM Sampling Methods",
         """
     Pass@1 (Opus-4.6)      | 41 | 0.70 | 39 | 0.90 | 20 | 0.76 | 68 | 0.49
@@ -43,7 +45,7 @@ TABLE_2 = (
     Pass@5 (MiniMax M-2.5) | 17 | 0.69 | 21 | 0.76 | 18 | 1.27 |  2 | 0.46
     """,
     ),
-    *_rows(
+    *rows(
         "Vanilla Agentic Frameworks",
         """
     Claude Code (Opus-4.6)      | 87 | 0.78 | 92 | 0.86 | 68 | 1.02 | 94 | 0.51
@@ -56,7 +58,7 @@ TABLE_2 = (
     OpenCode (MiniMax M-2.5)    | 41 | 0.62 | 50 | 0.77 | 26 | 0.44 | 36 | 0.42
     """,
     ),
-    *_rows(
+    *rows(
         "Kernel-Specialized Agents",
         """
     AKO4all (Opus-4.6)              | 83 | 0.97 | 91 | 1.00 | 64 | 1.62 | 84 | 0.61
@@ -70,7 +72,7 @@ TABLE_2 = (
 """Accuracy (%) and speedup (x) by scope: overall, ATen, vLLM, cuBLAS."""
 
 TABLE_3 = (
-    *_rows(
+    *rows(
         "LLM Sampling Methods",
         """
     Pass@1 (Opus-4.6)      | 39 | 0.90 | 46 | 0.19 | 44 | 0.69 | 37 | 0.98 | 38 | 0.89 | 38 | 0.88
@@ -81,7 +83,7 @@ TABLE_3 = (
     Pass@5 (MiniMax M-2.5) | 21 | 0.76 | 17 | 0.20 | 15 | 0.53 | 12 | 1.05 |  8 | 0.33 |  9 | 0.76
     """,
     ),
-    *_rows(
+    *rows(
         "Vanilla Agentic Frameworks",
         """
     Claude Code (Opus-4.6)      | 92 | 0.86 | 89 | 0.18 | 93 | 0.80 | 88 | 0.87 | 96 | 0.89 | 83 | 0.83
@@ -90,7 +92,7 @@ TABLE_3 = (
     Claude Code (MiniMax M-2.5) | 69 | 0.78 | 69 | 0.16 | 74 | 0.59 | 73 | 0.72 | 83 | 0.63 | 69 | 0.58
     """,
     ),
-    *_rows(
+    *rows(
         "Kernel-Specialized Agents",
         """
     AKO4all (Opus-4.6)              | 89 | 1.00 | 84 | 0.30 | 88 | 1.09 | 88 | 1.08 | 86 | 1.12 | 80 | 1.07
@@ -104,7 +106,7 @@ TABLE_3 = (
 """Accuracy (%) and speedup (x) on 110 ATen operators by platform."""
 
 TABLE_4 = (
-    *_rows(
+    *rows(
         "",
         """
     Claude Code (Opus-4.6)          | 263 | 1.45 |  33
@@ -122,7 +124,7 @@ TABLE_4 = (
 """Total tokens (M), tokens per success (M), total time (h)."""
 
 TABLE_13 = (
-    *_rows(
+    *rows(
         "LLM Sampling Methods",
         """
     Pass@1 (Opus-4.6)      | 22 | 17 | 2 | 32 | 24 | 1 | 12 | 12 | 4 | 12 | 6 | 2
@@ -135,7 +137,7 @@ TABLE_13 = (
     Pass@5 (MiniMax M-2.5) | 10 |  8 | 1 | 16 | 12 | 1 |  4 |  4 | 2 |  4 | 2 | 2
     """,
     ),
-    *_rows(
+    *rows(
         "Vanilla Agentic Frameworks",
         """
     Claude Code (Opus-4.6)      | 51 | 35 | 6 | 69 | 44 | 4 | 48 | 40 | 14 | 14 | 10 | 4
@@ -148,7 +150,7 @@ TABLE_13 = (
     OpenCode (MiniMax M-2.5)    | 22 | 12 | 2 | 35 | 17 | 0 | 12 | 10 |  6 |  4 |  4 | 2
     """,
     ),
-    *_rows(
+    *rows(
         "Kernel-Specialized Agents",
         """
     AKO4all (Opus-4.6)              | 65 | 47 | 10 | 85 | 59 | 6 | 56 | 50 | 20 | 30 | 16 | 10
@@ -162,7 +164,7 @@ TABLE_13 = (
 """fast_0.8, fast_1.0, fast_1.5 (%) by scope."""
 
 TABLE_16 = (
-    *_rows(
+    *rows(
         "",
         """
     Opus-4.6 |  3 |           3 vLLM |  7 |           7 ATen

@@ -5,7 +5,7 @@ Percentages and speedups are rounded as the paper rounds them; a dash stands for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import rich.box
@@ -14,11 +14,10 @@ from rich.text import Text
 
 from kgb_gym.metrics import GroupMetrics, Metrics, Summary
 from kgb_gym.report import published
-from kgb_gym.report.published import PublishedRow
 
 DASH = "—"
 SCOPES = ("overall", "aten", "vllm", "cublas")
-_TITLES = {"overall": "Overall", "aten": "ATen", "vllm": "vLLM", "cublas": "cuBLAS"}
+TITLES = {"overall": "Overall", "aten": "ATen", "vllm": "vLLM", "cublas": "cuBLAS"}
 
 
 @dataclass(frozen=True)
@@ -65,45 +64,6 @@ class Table:
         return table
 
 
-def summary_tables(metrics: Metrics) -> tuple[Table, ...]:
-    """Tables 2, 4, 13 and 16 with your numbers alone, and the unscored episodes if there are any."""
-    return tuple(t for t in (*paper_tables(metrics, with_published=False), _unscored(metrics)) if t is not None)
-
-
-def paper_tables(metrics: Metrics, *, with_published: bool = True) -> tuple[Table, ...]:
-    """The paper's Tables 2, 4, 13 and 16 filled with your numbers; the published rows, as printed, below them."""
-    note = "; ".join(metrics.notes)
-    groups = metrics.groups
-
-    def table(title: str, columns: Iterable[str], rows: Iterable[TableRow], rest: Sequence[PublishedRow]) -> Table:
-        printed = [TableRow(f"paper: {r.label}", r.cells, published=True) for r in rest] if with_published else []
-        return Table(title, ("Method & setup", *columns), (*rows, *printed), note)
-
-    pairs = [f"{_TITLES[s]} {what}" for s in SCOPES for what in ("acc %", "spd ×")]
-    fasts = [f"{_TITLES[s]} fast {p}" for s in SCOPES for p in ("0.8", "1.0", "1.5")]
-    return (
-        table(
-            "Table 2: clean pass rate and speedup by operator source",
-            pairs,
-            (TableRow(label(g), tuple(c for s in SCOPES for c in _accuracy(g.summaries.get(s)))) for g in groups),
-            published.TABLE_2,
-        ),
-        table(
-            "Table 4: cost",
-            ("Total tokens (M)", "Tokens per success (M)", "Total time (h)"),
-            (TableRow(label(g), _cost(g.summaries["overall"])) for g in groups),
-            published.TABLE_4,
-        ),
-        table(
-            "Table 13: fast_p over all operators attempted (%)",
-            fasts,
-            (TableRow(label(g), tuple(c for s in SCOPES for c in _fast(g.summaries.get(s)))) for g in groups),
-            published.TABLE_13,
-        ),
-        _hacks(groups, with_published, note),
-    )
-
-
 def label(group: GroupMetrics) -> str:
     """A group's row label: method, model, suite, platform and how many operators were attempted."""
     count = group.summaries["overall"].attempted
@@ -120,15 +80,18 @@ def times(value: float | None) -> str:
     return DASH if value is None else f"{value:.2f}"
 
 
-def _accuracy(summary: Summary | None) -> tuple[str, str]:
+def accuracy(summary: Summary | None) -> tuple[str, str]:
+    """Clean pass rate and speedup."""
     return (percent(summary.clean_pass_rate), times(summary.speedup)) if summary else (DASH, DASH)
 
 
-def _fast(summary: Summary | None) -> tuple[str, ...]:
+def fast(summary: Summary | None) -> tuple[str, ...]:
+    """fast_p by p."""
     return tuple(percent(v) for v in summary.fast.values()) if summary else (DASH, DASH, DASH)
 
 
-def _cost(summary: Summary) -> tuple[str, str, str]:
+def cost(summary: Summary) -> tuple[str, str, str]:
+    """Tokens and tokens per success, in millions, and wall hours."""
     each = summary.tokens_per_success
     return (_millions(summary.tokens), DASH if each is None else _millions(each), f"{summary.wall_s / 3600:.2f}")
 
@@ -137,11 +100,12 @@ def _millions(tokens: float) -> str:
     return f"{tokens / 1e6:.2f}" if tokens >= 1e4 or tokens == 0 else f"{tokens / 1e6:.4f}"
 
 
-def _hacks(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> Table:
+def hack_table(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> Table:
+    """Table 16."""
     rows = [
         TableRow(
             label(g),
-            (str(sum(g.hacks.values())), " + ".join(f"{n} {_TITLES.get(s, s)}" for s, n in g.hacks.items()) or DASH),
+            (str(sum(g.hacks.values())), " + ".join(f"{n} {TITLES.get(s, s)}" for s, n in g.hacks.items()) or DASH),
         )
         for g in groups
     ]
@@ -154,7 +118,8 @@ def _hacks(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> T
     )
 
 
-def _unscored(metrics: Metrics) -> Table | None:
+def unscored_table(metrics: Metrics) -> Table | None:
+    """Episodes that count for nothing, and why; None if there are none."""
     rows = [TableRow(u.operator, (u.reason, u.episode_id, label(g))) for g in metrics.groups for u in g.unscored]
     if not rows:
         return None

@@ -189,3 +189,17 @@ def test_case_without_timing_has_no_speedup():
     assert metrics.operator_speedup([{"origin": "paper", "timed": True, "timing": None}]) is None
     assert math.isclose(timed("aten/add", 2.0).cases[0].timing.speedup, 2.0)
     assert case().timing is None
+
+
+@pytest.mark.parametrize(
+    ("step", "pattern"),
+    [
+        ({"action": "tool", "tool": "unknown", "finish_reason": "length"}, "truncated_answer"),
+        ({"action": "tool", "tool": "unknown", "finish_reason": "max_tokens"}, "truncated_answer"),
+        ({"action": "tool", "tool": "unknown", "finish_reason": "stop"}, "unreadable_answer"),
+        ({"action": "tool", "tool": "test", "finish_reason": "length", "status": "mismatch"}, None),
+        ({"action": "submit", "tool": None, "finish_reason": "length", "status": "syntax_error"}, "syntax_error"),
+    ],
+)
+def test_answers_that_hold_no_submission(step, pattern):
+    assert classify({"operator": "aten/add", "message": "", **step}) == pattern

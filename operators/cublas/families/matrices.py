@@ -98,23 +98,18 @@ def touched(m: int, n: int, C: torch.Tensor, ldc: int, **_: Any) -> dict[str, to
 
 def build_syrk(
     make: Maker, *, uplo: int, trans: int, n: int, k: int, alpha: Any, beta: Any, dtype: torch.dtype, pad: int = 0,
-    values: str = "normal", output: str = "normal", layout: str = "contiguous", types: str = "",
+    values: str = "normal", output: str = "normal", layout: str = "contiguous", typed: bool = False,
 ) -> Call:  # fmt: skip
-    """One `syrk` (or, with `types`, `syrkEx`) call; NaN in the triangle of C that is written where beta = 0."""
-    given = types.split(",")[0]
+    """One `syrk` (or, `typed`, `syrkEx`) call; NaN in the triangle of C that is written where beta = 0."""
     rows, cols = buffers.stored(trans, n, k)
     lda, ldc = max(1, rows) + pad, max(1, n) + pad
-    if given == "int8":
-        a = buffers.matrix(make, 2 * rows, cols, 2 * lda, torch.int8, layout=layout)
-    else:
-        a = buffers.matrix(make, rows, cols, lda, dtype, kind=values, layout=layout)
+    a = buffers.matrix(make, rows, cols, lda, dtype, kind=values, layout=layout)
     c = buffers.matrix(make, n, n, ldc, dtype, guard="normal", layout=layout)
     if output == "nan" or not buffers.scalar(beta, dtype):
         buffers.columns(c, n, n, ldc).masked_fill_(buffers.in_triangle(n, uplo), float("nan"))
     one, two = buffers.scalar(alpha, dtype), buffers.scalar(beta, dtype)
-    if types:
-        kinds = {"complex64": 4, "int8": 7}
-        return make.call(uplo, trans, n, k, one, a, kinds[given], lda, two, c, DATA_TYPES["complex64"], ldc)
+    if typed:
+        return make.call(uplo, trans, n, k, one, a, DATA_TYPES["complex64"], lda, two, c, DATA_TYPES["complex64"], ldc)
     return make.call(uplo, trans, n, k, one, a, lda, two, c, ldc)
 
 
@@ -125,7 +120,7 @@ def oracle_syrk(
     """C after `syrk`; with `magnitude` of absolute values."""
     answer = C.to(buffers.wide(C.dtype)).clone()
     one, two = buffers.seen(alpha, C.dtype), buffers.seen(beta, C.dtype)
-    wide = torch.view_as_complex(A.double().view(-1, 2)) if Atype == 7 else A
+    wide = A.to(answer.dtype)
     if magnitude:
         answer, wide, one, two = answer.abs(), wide.abs(), abs(one), abs(two)
     if n <= 0:
@@ -133,7 +128,7 @@ def oracle_syrk(
     part = buffers.columns(answer, n, n, ldc)
     new = part * two if two != 0 else torch.zeros_like(part)
     if one != 0 and k > 0:
-        stored = buffers.columns(wide.to(answer.dtype), *buffers.stored(trans, n, k), lda)
+        stored = buffers.columns(wide, *buffers.stored(trans, n, k), lda)
         op = buffers.transposed(stored, trans)
         new = new + one * (op @ op.mT)
     part.copy_(torch.where(buffers.in_triangle(n, uplo), new, part))
@@ -161,15 +156,12 @@ def _scale_syrk(arguments: Mapping[str, Any]) -> torch.Tensor:
 
 _NOTHING = "m = 0 or n = 0: nothing is written."
 _UPDATE = (
-    "beta = 0: C is not read, it may hold NaN. alpha = 0 or k = 0: A is not read, the triangle becomes beta*C. n = 0: "
+    "beta = 0: C is not read, it may hold NaN. alpha = 0 or k = 0: the triangle becomes beta*C. n = 0: "
     "nothing is written. The other triangle of C must keep its bits."
 )
 
 
-_EX_TYPES = (
-    "Atype and Ctype are numbers of cudaDataType: 4 for complex64, and for A also 7: pairs of int8, the real part of element "
-    "e at 2e and its imaginary part at 2e + 1. C is complex64."
-)
+_EX_TYPES = "Atype and Ctype are numbers of cudaDataType; here always 4, which is complex64."
 
 
 def geam(name: str, dtype: torch.dtype) -> Operator:
@@ -228,22 +220,24 @@ def syrk(name: str, dtype: torch.dtype) -> Operator:
 
 
 def syrk_ex(name: str, dtype: torch.dtype) -> Operator:
-    """`cublasCsyrkEx`: `syrk` in complex fp32 of an A of another type."""
+    """`cublasCsyrkEx`: `syrk` in complex fp32 whose types are arguments."""
     notes = (
         "trans is 0 for op(A) = A and 1 for its transpose; nothing is conjugated, not even in op(A)^T.",
         _EX_TYPES,
+        "alpha = 0: A is not read, it may hold NaN.",
         routine.IEEE,
     )  # fmt: skip
-    return _syrk(name, dtype, notes, trans=(0, 1), types=("complex64,complex64", "int8,complex64"))
+    return _syrk(name, dtype, notes, trans=(0, 1), typed=(True,))
 
 
 def _syrk(name: str, dtype: torch.dtype, notes: Sequence[str], **axes: Any) -> Operator:
     scalars = gemm.COMPLEX_SCALARS if dtype.is_complex else REAL
     first = {k: v[0] for k, v in axes.items()}
+    unread = {"values": "nan"} if "typed" in axes else {}
     edge = {**first, "n,k": (9, 6), "uplo": 1, "pad": 2}
     edges = [
         {**edge, "n,k": (0, 3), "alpha,beta": scalars[1]}, {**edge, "n,k": (9, 0), "alpha,beta": scalars[2]},
-        {**edge, "alpha,beta": (0.0, 0.5), "values": "nan"}, {**edge, "alpha,beta": (0.0, 0.0), "values": "nan"},
+        {**edge, "alpha,beta": (0.0, 0.5), **unread}, {**edge, "alpha,beta": (0.0, 0.0), **unread},
         {**edge, "alpha,beta": (-0.5, 1.0), "output": "nan"},
     ]  # fmt: skip
     return routine.declare(
@@ -274,7 +268,7 @@ def _grids(
     base = {"dtype": kind, **{k: v[0] for k, v in more.items()}}
     smoke = grids.points(
         {**base, "pad": 2, "values": "trap", sizes: values[1]},
-        {"dtype": kind, **{k: v[1] for k, v in more.items()}, sizes: values[2]},
+        {"dtype": kind, **{k: v[-1] for k, v in more.items()}, sizes: values[2]},
         origin="paper",
     )  # fmt: skip
     points = grids.points(*({"dtype": kind, **edge} for edge in edges))

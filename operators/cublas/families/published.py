@@ -21,7 +21,7 @@ WHOLE = 1200
 """Points up to which a published grid is taken whole."""
 HEAVY = 4_000_000
 """Weight (about elements) from which a point counts as large."""
-FEW = 8
+FEW = 6
 """Large points of one routine."""
 
 _ONES = ((1, 1), (2, 2))
@@ -145,7 +145,7 @@ AXES: dict[str, dict[str, Any]] = {
     },
     "Ssyrk_v2": {"uplo": (0,), "trans": (0, 1), "alpha": _ALPHA, "beta": (0.25,), "n,k": tuple((n, n // 2) for n in _N)},
     "CsyrkEx": {
-        "types": ("complex64,complex64",),
+        "typed": (True,),
         "beta": (0.0, 1.0, [0.5, -0.25], -1.0, [0.001, 0.001]),
         "alpha": (1.0, 0.0, [0.5, 0.3], [0.001, 0.001], -0.999, 100.001, -1.0), "trans": (0, 1), "uplo": (0, 1),
         "k": (1, 17, 33, 71, 160, 497), "n": (1, 17, 32, 33, 71, 160, 497, 1024, 4096, 4113, 5333),

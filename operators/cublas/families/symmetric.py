@@ -162,7 +162,7 @@ def _scale_symm(arguments: Mapping[str, Any]) -> torch.Tensor:
 
 
 _UNREAD = "The other triangle is not read, it may hold NaN."
-_ZERO = "beta = 0: {0} is not read, it may hold NaN. alpha = 0: {1} are not read, {0} becomes beta*{0}. "
+_ZERO = "beta = 0: {0} is not read, it may hold NaN. alpha = 0: {0} becomes beta*{0}, {1} being finite. "
 
 
 def symv(name: str, dtype: torch.dtype) -> Operator:
@@ -241,7 +241,7 @@ def _grids(
     edges = grids.points(
         {**base, sizes: nothing, "alpha,beta": scalars[1]},
         *({**base, sizes: values[2], **edge} for edge in (
-            {"alpha,beta": (0.0, 0.5), "values": "nan"}, {"alpha,beta": (0.0, 0.0), "values": "nan"},
+            {"alpha,beta": (0.0, 0.5)}, {"alpha,beta": (0.0, 0.0)},
             {"alpha,beta": (-0.5, 1.0), "output": "nan"},
         )),
     )  # fmt: skip

@@ -107,7 +107,8 @@ def triangle(A: torch.Tensor, lda: int, n: int, uplo: int, trans: int, diag: int
 
 
 def _solve(op: torch.Tensor, right: torch.Tensor, upper: bool, left: bool = True) -> torch.Tensor:
-    return torch.linalg.solve_triangular(op, right, upper=upper, left=left)
+    solution: torch.Tensor = torch.linalg.solve_triangular(op, right, upper=upper, left=left)
+    return solution
 
 
 def _bound(op: torch.Tensor, solution: torch.Tensor, right: torch.Tensor, upper: bool, left: bool) -> torch.Tensor:

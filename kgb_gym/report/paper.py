@@ -1,0 +1,158 @@
+"""Every numbered table of the paper that records can fill: Tables 2, 3, 4 and 11 to 18."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+
+from kgb_gym.metrics import GroupMetrics, Metrics, Summary
+from kgb_gym.metrics.similarity import mean_similarity
+from kgb_gym.report import published, published_appendix
+from kgb_gym.report.published import PLATFORMS, PublishedRow
+from kgb_gym.report.tables import (
+    DASH,
+    SCOPES,
+    TITLES,
+    Table,
+    TableRow,
+    accuracy,
+    cost,
+    fast,
+    hack_table,
+    label,
+    unscored_table,
+)
+
+ABLATION = {
+    "pass@1": "Pass@1 (Temp=0)",
+    "single-step-agent": "Single-step Agent",
+    "no-reflection": "Pass@5 No-Reflect",
+    "reflection": "Pass@5 Reflection",
+    "claude-code": "Claude Code",
+    "ako4all": "AKO4all",
+}
+"""Methods of Table 17 and the modes under which it prints them."""
+
+OUR_PLATFORMS = {"nvidia": "NVIDIA"}
+"""The paper's names of platforms; A to E are anonymous there, and can't be ours."""
+
+Cells = Callable[[Summary | None], Sequence[str]]
+
+
+def paper_tables(metrics: Metrics, *, with_published: bool = True) -> tuple[Table, ...]:
+    """The paper's tables filled with your numbers; the published rows, as printed, below them."""
+    note = "; ".join(metrics.notes)
+    groups = metrics.groups
+
+    def table(title: str, columns: Iterable[str], ours: Iterable[TableRow], theirs: Sequence[PublishedRow]) -> Table:
+        printed = [TableRow(f"paper: {r.label}", r.cells, published=True) for r in theirs] if with_published else []
+        return Table(title, ("Method & setup", *columns), (*ours, *printed), note)
+
+    def by_scope(cells: Cells) -> list[TableRow]:
+        return [TableRow(label(g), tuple(c for s in SCOPES for c in cells(g.summaries.get(s)))) for g in groups]
+
+    def by_platform(cells: Cells, empty: Sequence[str]) -> list[TableRow]:
+        known = [g for g in groups if g.key.platform in OUR_PLATFORMS and "aten" in g.summaries]
+        return [
+            TableRow(label(g), tuple(c for name in PLATFORMS for c in (
+                cells(g.summaries["aten"]) if OUR_PLATFORMS[g.key.platform] == name else empty)))
+            for g in known
+        ]  # fmt: skip
+
+    pairs = [f"{TITLES[s]} {what}" for s in SCOPES for what in ("acc %", "spd ×")]
+    fasts = [f"{TITLES[s]} fast {p}" for s in SCOPES for p in ("0.8", "1.0", "1.5")]
+    places = [p.replace("Platform ", "") for p in PLATFORMS]
+    appendix = published_appendix
+    return (
+        table("Table 2: clean pass rate and speedup by operator source", pairs, by_scope(accuracy), published.TABLE_2),
+        table(
+            "Table 3: clean pass rate and speedup on ATen operators by platform",
+            [f"{p} {what}" for p in places for what in ("acc %", "spd ×")],
+            by_platform(accuracy, (DASH,) * 2),
+            published.TABLE_3,
+        ),
+        table(
+            "Table 4: cost",
+            ("Total tokens (M)", "Tokens per success (M)", "Total time (h)"),
+            [TableRow(label(g), cost(g.summaries["overall"])) for g in groups],
+            published.TABLE_4,
+        ),
+        table("Table 11: as Table 2, earlier models", pairs, by_scope(accuracy), appendix.TABLE_11),
+        table("Table 12: as Table 13, earlier models", fasts, by_scope(fast), appendix.TABLE_12),
+        table("Table 13: fast_p over all operators attempted (%)", fasts, by_scope(fast), published.TABLE_13),
+        table(
+            "Table 14: fast_p on ATen operators by platform (%)",
+            [f"{p} fast {limit}" for p in places for limit in ("0.8", "1.0", "1.5")],
+            by_platform(fast, (DASH,) * 3),
+            appendix.TABLE_14,
+        ),
+        table(
+            "Table 15: cost on ATen operators by platform",
+            [f"{p} {what}" for p in places for what in ("tok (M)", "tok/suc", "time (h)")],
+            by_platform(lambda s: cost(s) if s else (DASH,) * 3, (DASH,) * 3),
+            appendix.TABLE_15,
+        ),
+        hack_table(groups, with_published, note),
+        _ablation(groups, with_published, note),
+        _similarity(groups, with_published, note),
+    )
+
+
+def summary_tables(metrics: Metrics) -> tuple[Table, ...]:
+    """Tables 2, 4, 13 and 16 with your numbers alone, those of the ablation where there are any, and the unscored
+    episodes."""
+    wanted = ("Table 2:", "Table 4:", "Table 13:", "Table 16:")
+    every = paper_tables(metrics, with_published=False)
+    found = [t for t in every if t.title.startswith(wanted)]
+    found += [t for t in every if t.title.startswith(("Table 17:", "Table 18:")) and t.rows]
+    unscored = unscored_table(metrics)
+    return (*found, *([unscored] if unscored is not None else []))
+
+
+def _ablation(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> Table:
+    theirs = published_appendix.TABLE_17
+    about = {r.label: r.cells[:2] for r in theirs}
+    rows = []
+    for method, mode in ABLATION.items():
+        for g in (g for g in groups if g.key.method == method):
+            numbers = (c for s in SCOPES for c in accuracy(g.summaries.get(s)))
+            rows.append(TableRow(label(g), (*about[mode], *numbers)))
+    if with_published:
+        rows += [TableRow(f"paper: {r.label}", r.cells, published=True) for r in theirs]
+    columns = (
+        "Mode",
+        "Feedback",
+        "Iteration method",
+        *(f"{TITLES[s]} {w}" for s in SCOPES for w in ("acc %", "spd ×")),
+    )
+    return Table("Table 17: ablation, the value of execution feedback", columns, tuple(rows), note)
+
+
+def _similarity(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> Table:
+    rows: list[TableRow] = []
+    reflecting = [g for g in groups if g.key.method == "reflection"]
+    for g, other in itertools.product(reflecting, groups):
+        same = (g.key.model, g.key.suite, g.key.platform) == (other.key.model, other.key.suite, other.key.platform)
+        if other.key.method == "no-reflection" and same:
+            rows += _pair(g, other)
+    if with_published:
+        theirs = published_appendix.TABLE_18
+        rows += [TableRow(f"paper: {r.label}", r.cells, published=True) for r in theirs]
+    columns = ("Operator", "Refl.", "No-Refl.")
+    return Table("Table 18: code similarity between rounds, operators that both failed", columns, tuple(rows), note)
+
+
+def _pair(reflection: GroupMetrics, other: GroupMetrics) -> list[TableRow]:
+    failed = {o.operator: o.similarity for o in other.operators if not o.clean}
+    both = [(o.operator, o.similarity, failed[o.operator]) for o in reflection.operators
+            if not o.clean and o.operator in failed]  # fmt: skip
+    named = f" ({reflection.key.model} · {reflection.key.suite}/{reflection.key.platform})"
+    rows = [TableRow(f"{name}{named}", (_share(one), _share(two))) for name, one, two in both]
+    if rows:
+        means = (mean_similarity(one for _, one, _ in both), mean_similarity(two for _, _, two in both))
+        rows.append(TableRow(f"Overall avg. of {len(both)}{named}", tuple(_share(m) for m in means)))
+    return rows
+
+
+def _share(value: float | None) -> str:
+    return DASH if value is None else f"{100 * value:.1f}%"
