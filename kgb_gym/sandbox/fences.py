@@ -59,7 +59,7 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int, cpu_s: int
     starts_programs = role == "compiler" or (role in {"player", "caller"} and device == "cuda")
     with contextlib.suppress(OSError):
         landlock.restrict(
-            read=(*readable(), *(("/proc",) if device == "cuda" else _OWN_PROC)), write=[scratch, *(["/dev/shm"] if device == "cuda" else [])],
+            read=(*readable(), *_OWN_PROC, *(_DRIVER_PROC if device == "cuda" else ())), write=[scratch, *(["/dev/shm"] if device == "cuda" else [])],
             execute=executable(device) if starts_programs else (), devices=device == "cuda",
         )  # fmt: skip
     with contextlib.suppress(OSError):
@@ -143,7 +143,9 @@ def _environment(scratch: str, *, keep_interpreter: bool) -> None:
 
 
 _OWN_PROC = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys", "/proc/version")
-"""Never other processes' folders: their environments hold keys. A GPU's driver reads more."""
+"""Never other processes' folders: their environments hold keys, their memory the oracle's answers."""
+_DRIVER_PROC = ("/proc/driver", "/proc/devices", "/proc/modules", "/proc/filesystems")
+"""What NVIDIA's driver library reads besides."""
 
 _KEEP = (
     "PATH", "LD_LIBRARY_PATH", "LANG", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "OMP_NUM_THREADS", "MKL_NUM_THREADS",

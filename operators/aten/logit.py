@@ -3,7 +3,6 @@
 import torch
 
 from kgb_gym.operators.aten.families import unary
-from kgb_gym.operators.aten.families.common import conditioned
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import Params
@@ -20,12 +19,12 @@ _CLAMPED: tuple[Params, ...] = (
 
 
 def scale(arguments: Arguments) -> torch.Tensor:
-    """The error model, at the clamped argument."""
+    """|f| + 1 at the clamped argument: the quotient is rounded relatively, which moves its logarithm absolutely."""
     eps = arguments.get("eps")
     x = arguments["self"].double()
     if eps is not None:
         x = x.clamp(eps, 1 - eps)
-    return conditioned(torch.logit, lambda x: 1 / (x - x * x), 1e5)({"self": x})
+    return torch.logit(x).abs() + 1
 
 
 OPERATOR = Operator(

@@ -15,6 +15,8 @@ def sgn_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     if x.dtype == tl.int1:
         y = x
     else:
+        if x.dtype.is_floating():
+            x = x.to(tl.float64 if x.dtype == tl.float64 else tl.float32)
         y = tl.where(x > 0, 1, tl.where(x < 0, -1, 0))
     tl.store(out_ptr + offsets, y, mask=mask)
 
