@@ -19,12 +19,14 @@ _CLAMPED: tuple[Params, ...] = (
 
 
 def scale(arguments: Arguments) -> torch.Tensor:
-    """|f| + 1 at the clamped argument: the quotient is rounded relatively, which moves its logarithm absolutely."""
+    """|f| + 1: the quotient is rounded relatively, which moves its logarithm absolutely. A bound of the clamp is rounded
+    itself, which counts 1 / (1 - x) there."""
     eps = arguments.get("eps")
     x = arguments["self"].double()
-    if eps is not None:
-        x = x.clamp(eps, 1 - eps)
-    return torch.logit(x).abs() + 1
+    if eps is None:
+        return torch.logit(x).abs() + 1
+    clamped = x.clamp(eps, 1 - eps)
+    return torch.logit(clamped).abs() + 1 + torch.where(clamped == x, 0.0, 1 / (1 - clamped))
 
 
 OPERATOR = Operator(
