@@ -56,6 +56,14 @@ def to_float8(values: np.ndarray[Any, Any], e5m2: bool) -> np.ndarray[Any, Any]:
     return np.asarray(wide.clamp(-top, top).to(kind).view(torch.uint8).numpy())
 
 
+def from_float8(bits: np.ndarray[Any, Any], e5m2: bool) -> np.ndarray[Any, Any]:
+    """The values of fp8 bit patterns (uint8), NaN included."""
+    import torch
+
+    kind = torch.float8_e5m2 if e5m2 else torch.float8_e4m3fn
+    return np.asarray(torch.from_numpy(np.array(bits, dtype=np.uint8)).view(kind).float().numpy())
+
+
 def repair() -> None:
     """Patch the interpreter of this process. May be called again; does not read `TRITON_INTERPRET`."""
     import triton.language as tl
@@ -103,6 +111,9 @@ def repair() -> None:
             return cast_impl(self, src, dst_type)
         if dst_type.scalar in (tl.float8e4nv, tl.float8e5) and nearest and src.dtype.scalar.primitive_bitwidth >= 16:
             return handle(to_float8(decode(src).data, dst_type.scalar == tl.float8e5), dst_type.scalar)
+        if src.dtype.scalar in (tl.float8e4nv, tl.float8e5) and dst_type.scalar.primitive_bitwidth >= 16:
+            wide = handle(from_float8(src.data, src.dtype.scalar == tl.float8e5), tl.float32)
+            return wide if dst_type.scalar == tl.float32 else create_fp_to_fp(self, wide, dst_type, rounding_mode)
         return to_float(self, src, dst_type, rounding_mode)
 
     def create_fabs(self: Any, arg: Any) -> Any:

@@ -7,10 +7,14 @@ from kgb_gym.operators.aten.families.common import builtins, conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
 
+_LARGE = tuple({"shape": (301,), "dtype": d, "kind": k} for d, k in (("float32", "large"), ("float32", "huge")))
+
 OPERATOR = Operator(
     source="aten",
     name="acosh",
-    interfaces=unary.interfaces("acosh", kind="above_one", integer_kind="counts", published=unary.PUBLISHED),
+    interfaces=unary.interfaces(
+        "acosh", kind="above_one", integer_kind="counts", further=_LARGE, published=unary.PUBLISHED
+    ),
     compare=Close(scale=conditioned(torch.acosh, lambda x: (x * x - 1).rsqrt()), slack=4.0),
     description="The inverse hyperbolic cosine of every element. Integers and bools are computed and returned in float32.",
     notes=(

@@ -28,7 +28,10 @@ OPERATOR = Operator(
                 pairwise(shape=((1,), (23, 41), (4, 16, 15)), dtype=_DTYPES, layout=("transposed",)),
                 _CASES.where(lambda p: p["dtype"] != "float64" or p["layout"] != "sliced"),
             ),
-            smoke=({"shape": (17,), "dtype": "float32"}, {"shape": (3, 5), "dtype": "int64", "layout": "transposed"}),
+            smoke=(
+                {"shape": (17,), "dtype": "float32", "layout": "offset"},
+                {"shape": (3, 5), "dtype": "int64", "layout": "transposed"},
+            ),
         ),
     ),
     compare=Exact(),

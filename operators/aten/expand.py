@@ -40,7 +40,7 @@ OPERATOR = Operator(
                 smoke=(
                     points(
                         {"shape": (3, 1), "dtype": "float32", "size": (3, 4)},
-                        {"shape": (5, 1), "dtype": "float16", "layout": "sliced", "size": (2, 5, 6)},
+                        {"shape": (5, 1), "dtype": "float16", "layout": "offset", "size": (2, 5, 6)},
                     ),
                 ),
             ),

@@ -61,7 +61,7 @@ OPERATOR = Operator(
                 ),
                 smoke=(
                     points(
-                        {"shape": (4, 6), "dtype": "float32", "size": (3, 8)},
+                        {"shape": (4, 6), "dtype": "float32", "layout": "offset", "size": (3, 8)},
                         {"shape": (4, 6), "dtype": "float16", "layout": "transposed", "size": (24,)},
                     ),
                 ),

@@ -35,7 +35,10 @@ OPERATOR = Operator(
                 paper=(product(shape=POINTWISE[1:], dtype=("complex64",), bit=("conj",), timed=True), _CASES),
                 quick=(product(shape=((1,), (23, 41), (4, 16, 15)), dtype=("complex64",), bit=("conj",)), _CASES),
                 smoke=(
-                    points({"shape": (7, 5), "dtype": "complex64", "bit": "conj"}, {"shape": (9,), "dtype": "float32"}),
+                    points(
+                        {"shape": (7, 5), "dtype": "complex64", "bit": "conj"},
+                        {"shape": (9,), "dtype": "float32", "layout": "offset"},
+                    ),
                 ),
             ),
             common.jitter,

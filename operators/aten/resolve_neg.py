@@ -35,7 +35,10 @@ OPERATOR = Operator(
                 paper=(product(shape=POINTWISE[1:], dtype=("float32",), bit=("neg",), timed=True), _CASES),
                 quick=(product(shape=((1,), (23, 41), (4, 16, 15)), dtype=("float32",), bit=("neg",)), _CASES),
                 smoke=(
-                    points({"shape": (7, 5), "dtype": "float32", "bit": "neg"}, {"shape": (9,), "dtype": "float32"}),
+                    points(
+                        {"shape": (7, 5), "dtype": "float32", "bit": "neg"},
+                        {"shape": (9,), "dtype": "float32", "layout": "offset"},
+                    ),
                 ),
             ),
             common.jitter,

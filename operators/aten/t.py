@@ -31,7 +31,11 @@ OPERATOR = Operator(
                     _AWKWARD,
                 ),
                 quick=(product(shape=((2, 3), (16, 24), (32, 32)), dtype=FLOATS, contiguous=(True, False)), _AWKWARD),
-                smoke=(points({"shape": (2, 3), "dtype": "float32"}, {"shape": (4,), "dtype": "float16"}),),
+                smoke=(
+                    points(
+                        {"shape": (2, 3), "dtype": "float32"}, {"shape": (4, 3), "dtype": "float16", "layout": "offset"}
+                    ),
+                ),
             ),
             common.jitter,
         ),

@@ -31,7 +31,10 @@ _LAYOUT = points(
     {"shape": (5, 7), "dtype": "float32"},
     {"shape": (5, 7), "dtype": "float32", "to": "int32", "device": True},
 )
-_SMOKE = ({"shape": (17,), "dtype": "float32", "to": "float16"}, {"shape": (3, 5), "dtype": "int64", "to": "int64"})
+_SMOKE = (
+    {"shape": (17,), "dtype": "float32", "to": "float16"},
+    {"shape": (3, 5), "dtype": "int64", "to": "int64", "layout": "offset"},
+)
 
 OPERATOR = Operator(
     source="aten",

@@ -44,7 +44,7 @@ OPERATOR = Operator(
                 smoke=(
                     points(
                         {"shape": (5, 6), "dtype": "float32", "dim": 1},
-                        {"shape": (4, 5), "dtype": "float16", "dim": 0, "layout": "transposed"},
+                        {"shape": (4, 5), "dtype": "float16", "dim": 0, "layout": "offset"},
                     ),
                 ),
             ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import torch
@@ -48,23 +47,6 @@ def oracle(
         keys[block, :, :, inside, :] = k.reshape(k.shape[0], -1, x)
         values[block, :, :, inside] = v
     return {"key_cache": keys, "value_cache": values}
-
-
-def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
-    """Other numbers of tokens, heads and blocks, another head and block size, padded rows, skipped slots."""
-    tokens = max(1, params["tokens"] + rng.randint(-max(2, params["tokens"] // 4), max(2, params["tokens"] // 4)))
-    block_size = rng.choice((4, 8, 16, 32))
-    return {
-        **params,
-        "tokens": tokens,
-        "heads": rng.randint(1, max(2, params["heads"])),
-        "head_size": 16 * rng.randint(1, max(2, params["head_size"] // 16)),
-        "block_size": block_size,
-        "blocks": -(-tokens // block_size) + rng.randint(1, 3),
-        "slots": rng.choice(("all", "some")),
-        "extra_rows": rng.randint(0, 4),
-        "padding": rng.choice((1, 16, 23)),
-    }
 
 
 GEOMETRY = "tokens,heads,head_size,blocks,block_size"
@@ -118,7 +100,7 @@ OPERATOR = Operator(
             name="reshape_and_cache",
             build=build,
             grids=GRIDS,
-            jitter=jitter,
+            jitter=cache.jitter,
             writes=("key_cache", "value_cache"),
             signature=(
                 "reshape_and_cache(key: torch.Tensor, value: torch.Tensor, key_cache: torch.Tensor, "

@@ -33,6 +33,14 @@ def narrow(x, out, n: tl.constexpr):
     i = tl.arange(0, n)
     tl.store(out + i, tl.load(x + i).to(tl.bfloat16))
 
+@triton.jit
+def eight_bits(x, codes, numbers, halves, n: tl.constexpr):
+    i = tl.arange(0, n)
+    code = tl.load(codes + i).to(tl.float8e4nv, bitcast=True)
+    tl.store(numbers + i, code.to(tl.float32))
+    tl.store(halves + i, code.to(tl.float16))
+    tl.store(x + i, code.to(tl.float32).to(tl.float8e4nv).to(tl.uint8, bitcast=True))
+
 generator = torch.Generator().manual_seed(0)
 x, y = (torch.randn(64, generator=generator).bfloat16() for _ in range(2))
 out, count, small = torch.empty(64), torch.empty(64, dtype=torch.int32), torch.empty(64).bfloat16()
@@ -52,6 +60,14 @@ m = torch.randn(16, 16, generator=generator)
 matrices[(1,)](m, out, total, top, 16, "tf32")
 error = (out.double() - m.double() @ m.double()).abs().max()
 assert 1e-4 < error < 1e-1, error
+
+codes = torch.arange(256).to(torch.uint8)
+again, numbers, halves = torch.empty_like(codes), torch.empty(256), torch.empty(256).half()
+eight_bits[(1,)](again, codes, numbers, halves, 256)
+want = codes.view(torch.float8_e4m3fn).float()
+torch.testing.assert_close(numbers, want, rtol=0, atol=0, equal_nan=True)
+torch.testing.assert_close(halves, want.half(), rtol=0, atol=0, equal_nan=True)
+assert ((again == codes) | want.isnan()).all()
 
 for wide in (torch.float32, torch.float16):
     values = torch.cat([torch.randn(1021, generator=generator) * 100, torch.tensor([float("nan"), float("inf"), 1.0])]).to(wide)

@@ -4,9 +4,14 @@ import torch
 import triton
 import triton.language as tl
 
-BLOCK_SIZE = 2048
 
-
+@triton.autotune(
+    configs=[
+        triton.Config({"BLOCK": 1024}, num_warps=4),
+        triton.Config({"BLOCK": 2048}, num_warps=8),
+    ],
+    key=["n"],
+)
 @triton.jit
 def silu_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -22,7 +27,7 @@ def launch(x, out):
     """Write silu(x) to out; both are dense with the same strides."""
     n = out.numel()
     if n:
-        silu_kernel[(triton.cdiv(n, BLOCK_SIZE),)](x, out, n, BLOCK=BLOCK_SIZE, num_warps=4)
+        silu_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, out, n)
 
 
 def laid_out_like(x, out):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import torch
 
 from kgb_gym.operators.maker import Maker
@@ -45,3 +48,56 @@ def stored(make: Maker, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Ten
 def to_e4m3(tensor: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """Bytes of `tensor / scale` as e4m3: fp32 division, saturation at 448, rounding to nearest even."""
     return (tensor.float() / scale.float()).clamp(-448.0, 448.0).to(torch.float8_e4m3fn).view(torch.uint8)
+
+
+def from_e4m3(stored: torch.Tensor, scale: torch.Tensor | float, dtype: torch.dtype) -> torch.Tensor:
+    """Numbers of e4m3 bytes times `scale`: an fp32 product, rounded to `dtype`."""
+    return (stored.view(torch.float8_e4m3fn).float() * scale).to(dtype)
+
+
+FP8_CACHES = (
+    "kv_cache_dtype 'auto': the caches have the type of key (fp16, bf16, fp32), the scales are ignored. 'fp8' and "
+    "'fp8_e4m3': the caches are uint8 and hold e4m3 numbers, float32(x) / scale by IEEE division, saturated at 448, "
+    "rounded to nearest even. k_scale and v_scale are one-element fp32 tensors."
+)
+
+FLASH = ("nhd", "hnd", "joint")
+"""Layouts of caches (blocks, block_size, heads, head_size): as they are, with heads outside the block's tokens, and
+both caches in one buffer (blocks, 2, block_size, heads, head_size)."""
+
+
+def flash(
+    make: Maker, blocks: int, block_size: int, heads: int, head_size: int, dtype: torch.dtype, layout: str
+) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    """The two caches in a layout of `FLASH`.
+
+    Raises:
+        ValueError: the layout is unknown.
+    """
+    if layout == "joint":
+        both = stored(make, (blocks, 2, block_size, heads, head_size), dtype)
+        return both[:, 0], both[:, 1]
+    if layout == "hnd":
+        shape = (blocks, heads, block_size, head_size)
+        return stored(make, shape, dtype).transpose(1, 2), stored(make, shape, dtype).transpose(1, 2)
+    if layout != "nhd":
+        raise ValueError(f"unknown layout {layout!r}: use one of {', '.join(FLASH)}")
+    shape = (blocks, block_size, heads, head_size)
+    return stored(make, shape, dtype), stored(make, shape, dtype)
+
+
+def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
+    """Other numbers of tokens, heads and blocks, another head and block size, padded rows, skipped slots."""
+    tokens = max(1, params["tokens"] + rng.randint(-max(2, params["tokens"] // 4), max(2, params["tokens"] // 4)))
+    block_size = rng.choice((4, 8, 16, 32))
+    return {
+        **params,
+        "tokens": tokens,
+        "heads": rng.randint(1, max(2, params["heads"])),
+        "head_size": 16 * rng.randint(1, max(2, params["head_size"] // 16)),
+        "block_size": block_size,
+        "blocks": -(-tokens // block_size) + rng.randint(1, 3),
+        "slots": rng.choice(("all", "some")),
+        "extra_rows": rng.randint(0, 4),
+        "padding": rng.choice((1, 16, 23)),
+    }

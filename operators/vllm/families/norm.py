@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from kgb_gym.operators.grids import Grid, Params
 from kgb_gym.operators.maker import Maker, lay
 
 LAYOUTS = ("contiguous", "sliced", "swapped", "expanded", "offset")
@@ -62,3 +65,23 @@ def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
         "values": rng.choice(VALUES[:3]),
         "layout": rng.choice(LAYOUTS),
     }
+
+
+def normalised(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """The norm of `x` times the weight in float64, without intermediate roundings."""
+    wide = x.double()
+    eps = torch.tensor(epsilon, dtype=torch.float32).double()
+    answer: torch.Tensor = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps) * weight.double()
+    return answer
+
+
+def rounded(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """The norm of fp32 numbers `x` with both of its roundings to the weight's type, as float64."""
+    wide, eps = x.double(), torch.tensor(epsilon, dtype=torch.float32).double()
+    scaled = (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)).to(weight.dtype)
+    return (scaled.double() * weight.double()).to(weight.dtype).double()
+
+
+def timed(grid: Grid, keep: Callable[[Params], bool]) -> tuple[Grid, Grid]:
+    """A grid in two: the points that the published harness times, and the others."""
+    return replace(grid.where(keep), timed=True), grid.where(lambda p: not keep(p))
