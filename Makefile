@@ -9,6 +9,8 @@ TORCH_PINS = ^(torch|triton|numpy)==
 DEMO_DIR ?= out/demo
 DEMO_OPERATORS = aten/softmax,aten/cos,aten/add,aten/add_,aten/mm,aten/sum,aten/bernoulli,aten/t,vllm/rms_norm,$\
 	vllm/reshape_and_cache,cublas/Sgemm_v2,cublas/Saxpy_v2,cublas/CgemmStridedBatched
+# What the rehearsal plays: a script answers the openai SDK through a server on this machine.
+DEMO_REFLECTION = aten/cos,aten/t
 
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.kgb-installed
@@ -29,11 +31,14 @@ $(STAMP): pyproject.toml constraints.txt
 
 # The run's exit code is the demo's; the report is shown in any case.
 demo: install
-	rm -rf $(DEMO_DIR)
+	rm -rf $(DEMO_DIR) $(DEMO_DIR)-reflection
 	@code=0; set -x; \
 	$(BIN)/kgb run --method scripted --operators '$(DEMO_OPERATORS)' --out $(DEMO_DIR) || code=$$?; \
 	$(BIN)/kgb report $(DEMO_DIR) --include-synthetic --html $(DEMO_DIR)/report.html && \
 	$(BIN)/python examples/load_dataset.py $(DEMO_DIR) && \
+	{ $(BIN)/kgb run --method reflection --provider loopback --operators $(DEMO_REFLECTION) \
+	--out $(DEMO_DIR)-reflection || code=$$?; } && \
+	$(BIN)/kgb report $(DEMO_DIR)-reflection --include-synthetic && \
 	{ set +x; } 2>/dev/null && exit $$code
 
 # What judges nothing runs on all cores; what starts engines, and counts their processes and seconds, by itself.

@@ -44,6 +44,15 @@ of different suites, platforms or baselines are not comparable.
 
 The submissions are programs written by models, some of them trying to cheat. Do not run them outside a sandbox.
 
+## How it was made
+
+`kgb run` with the configuration below. Each episode is one operator given to one method; each step is one answer of its
+model, or one call of its agent, with the messages that led to it, the verdict, and the reward. `metrics.json`, where it
+is there, holds the benchmark's metrics, computed from the two tables alone (`kgb report --json`).
+
+Prompts, verdicts and rewards are under Apache 2.0, like `kgb_gym`. For what a model wrote, the terms of its provider hold
+as well; some restrict training other models on it.
+
 ## Run
 
 - id: `{run["run_id"]}`, created {run["created_at"]}
@@ -84,7 +93,14 @@ def refresh(folder: Path, run: Mapping[str, Any], shards: Mapping[str, Sequence[
 
 
 def _header(digests: Mapping[str, str]) -> str:
-    lines = ["---", "pretty_name: KernelGenBench trajectories", "task_categories:", "- text-generation", "tags:"]
+    lines = [
+        "---",
+        "pretty_name: KernelGenBench trajectories",
+        "license: apache-2.0",
+        "task_categories:",
+        "- text-generation",
+        "tags:",
+    ]
     lines += [f"- {tag}" for tag in ("kernelgenbench", "triton", "gymnasium", "trajectories")]
     lines += ["configs:"]
     for table in schema.TABLES:

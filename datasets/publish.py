@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgb_gym.datasets import card, runfile, shards, store
+from kgb_gym.metrics import compute
+
+METRICS = "metrics.json"
+"""The run's metrics, beside its tables; synthetic episodes are left out of them."""
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -28,7 +33,7 @@ class Published:
 
 
 def publish(folder: str | os.PathLike[str], to: str, *, token: str | None = None, private: bool = False) -> Published:
-    """Finalise a run and copy its shards, card and `run.json`; what is published has been loaded once as a check.
+    """Finalise a run and copy its shards, card and `run.json`, with its metrics beside them; what is published has been loaded once as a check.
 
     Args:
         folder: the run folder.
@@ -85,6 +90,10 @@ def _to_folder(source: Path, target: Path) -> Published:
             shutil.copyfile(path, target / "data" / path.name)
     for name in (card.NAME, runfile.NAME):
         shutil.copyfile(source / name, target / name)
+    tables = store.load(source)
+    computed = compute(tables.steps, tables.episodes).to_dict()
+    text = json.dumps(computed, indent=2, ensure_ascii=False, allow_nan=False)
+    (target / METRICS).write_text(text + "\n", encoding="utf-8")
     steps, episodes = validate(target)
     return Published(str(target), steps, episodes)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kgb_gym.baselines.methods import catalog
 from kgb_gym.cli import catalogue
 from kgb_gym.datasets import schema
 from kgb_gym.operators import names
@@ -88,8 +89,21 @@ def origins() -> str:
 CATALOGUE = frozenset(names())
 
 
+def methods() -> str:
+    """The table of methods, as `kgb run --method` takes them."""
+    lines = ["| `--method` | needs | temperature | submissions | what it does |", "|---|---|--:|--:|---|"]
+    for method in catalog.methods():
+        name = "pass@k" if method.name == "pass@1" else method.name
+        about = "k independent samples; the first clean pass ends it" if name == "pass@k" else method.about
+        heat = "0; 0.8 for k > 1" if name == "pass@k" else "" if method.temperature is None else str(method.temperature)
+        needs = {"model": "a model", "agent": "its program, and a model", "scripted": ""}[method.kind]
+        lines.append(f"| `{name}` | {needs} | {heat} | {method.budgets.max_submissions} | {about} |")
+    return "\n".join(lines)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "operators": operators,
+    "methods": methods,
     "origins": origins,
     "steps": lambda: schema.markdown("steps"),
     "episodes": lambda: schema.markdown("episodes"),

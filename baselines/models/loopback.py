@@ -1,7 +1,7 @@
 """A model server on this machine that answers from a script: what tests, the demo and rehearsals of a run talk to.
 
-It speaks the wire formats of chat completions (`/v1/chat/completions`, streamed too) and of Anthropic's messages
-(`/v1/messages`), and can do what real servers do on a bad day: refuse, stall, break off, leave usage out, or send what
+It speaks the wire formats of chat completions (`/v1/chat/completions`) and of Anthropic's messages (`/v1/messages`),
+both streamed too, and can do what real servers do on a bad day: refuse, stall, break off, leave usage out, or send what
 is no JSON. It is no model: whatever it is asked, it answers what the script says.
 """
 
@@ -174,8 +174,9 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.status != 200:
             error = {"type": "error", "error": {"type": f"status_{answer.status}", "message": answer.error}}
             self._send(answer.status, answer.body or json.dumps(error).encode(), answer)
-        elif path == CHAT and body.get("stream"):
-            self._send(200, b"".join(_stream(body, answer)), answer, kind="text/event-stream")
+        elif body.get("stream"):
+            stream = _stream if path == CHAT else _message_stream
+            self._send(200, b"".join(stream(body, answer)), answer, kind="text/event-stream")
         else:
             make = _chat if path == CHAT else _message
             self._send(200, answer.body if answer.body is not None else json.dumps(make(body, answer)).encode(), answer)
@@ -237,11 +238,15 @@ def _message(body: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     blocks: list[dict[str, Any]] = []
     if answer.reasoning:
         blocks.append({"type": "thinking", "thinking": answer.reasoning, "signature": ""})
-    blocks.append({"type": "text", "text": answer.text})
+    if answer.text or not answer.tool_calls:
+        blocks.append({"type": "text", "text": answer.text})
+    for i, (name, arguments) in enumerate(answer.tool_calls):
+        blocks.append({"type": "tool_use", "id": f"toolu_{i}", "name": name, "input": dict(arguments)})
     reasons = {"stop": "end_turn", "length": "max_tokens"}
+    reason = "tool_use" if answer.tool_calls else reasons.get(answer.finish_reason, answer.finish_reason)
     whole: dict[str, Any] = {
-        "id": "msg_0", "type": "message", "role": "assistant", "model": body["model"], "content": blocks,
-        "stop_reason": reasons.get(answer.finish_reason, answer.finish_reason), "stop_sequence": None,
+        "id": f"msg_{id(answer)}", "type": "message", "role": "assistant", "model": body["model"], "content": blocks,
+        "stop_reason": reason, "stop_sequence": None,
     }  # fmt: skip
     if answer.usage:
         counts = _usage(body, answer)
@@ -252,6 +257,32 @@ def _message(body: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
             "output_tokens": counts["completion_tokens"],
         }
     return whole
+
+
+def _message_stream(body: Mapping[str, Any], answer: Answer) -> Iterator[bytes]:
+    whole = _message(body, answer)
+    usage = whole.get("usage") or {"input_tokens": 0, "output_tokens": 0}
+
+    def event(kind: str, **values: Any) -> bytes:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **values})}\n\n".encode()
+
+    head = {**whole, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
+    yield event("message_start", message=head)
+    for index, block in enumerate(whole["content"]):
+        if block["type"] == "tool_use":
+            empty, delta = (
+                {**block, "input": {}},
+                {"type": "input_json_delta", "partial_json": json.dumps(block["input"])},
+            )
+        else:
+            name = block["type"]
+            empty, delta = {**block, name: ""}, {"type": f"{name}_delta", name: block[name]}
+        yield event("content_block_start", index=index, content_block=empty)
+        yield event("content_block_delta", index=index, delta=delta)
+        yield event("content_block_stop", index=index)
+    end = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    yield event("message_delta", delta=end, usage={"output_tokens": usage["output_tokens"]})
+    yield event("message_stop")
 
 
 def _calls(answer: Answer) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ import sys
 
 def main() -> None:
     """Entry point of the `kgb` script."""
-    import kgb_gym.cli.run_command  # noqa: F401  # adds its command to the app
     from kgb_gym.cli.app import app
     from kgb_gym.cli.errors import WrongUse
 

@@ -153,8 +153,40 @@ def publish(
 
 
 @app.command()
+def export(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    to: Annotated[Path, typer.Option(help="A new file: one JSON object a line.")],
+    kind: Annotated[
+        str, typer.Option(help="sft (a row a step), sft-episodes (a row an episode), prompts, or preferences.")
+    ] = "sft",
+    operators: Annotated[str, typer.Option(help="Operators and globs: 'aten/*,vllm/rms_norm'.")] = "",
+    methods: Annotated[str, typer.Option(help="Methods and globs: 'pass@*'.")] = "",
+    min_reward: Annotated[float | None, typer.Option(help="Only steps with at least this reward.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Conversations without a clean pass too.")] = False,
+    include_synthetic: Annotated[
+        bool, typer.Option("--include-synthetic", help="Steps of scripted policies too.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write rows for training: conversations, prompts, or preference pairs."""
+    from kgb_gym.cli.report import export
+    from kgb_gym.datasets.export import Choice
+
+    choice = Choice(_split(operators), _split(methods), min_reward, not everything, include_synthetic)
+    raise typer.Exit(export(folders, to, kind, choice, as_json))
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(n.strip() for n in names.split(",") if n.strip())
+
+
+@app.command()
 def doctor(as_json: Json = False) -> None:
     """Check what this machine offers: platform, fences of the sandbox, versions."""
     from kgb_gym.cli.doctor import doctor
 
     raise typer.Exit(doctor(as_json))
+
+
+# `kgb run` has more arguments than all others together: it stands in a module of its own.
+import kgb_gym.cli.run_command  # noqa: F401  # which needs what is above

@@ -9,6 +9,7 @@ from kgb_gym.cli.errors import WrongUse
 from kgb_gym.cli.output import console, print_json, reserved_stdout
 
 if TYPE_CHECKING:
+    from kgb_gym.datasets.export import Choice
     from kgb_gym.metrics import Metrics
     from kgb_gym.report import Table
 
@@ -74,6 +75,33 @@ def publish(folder: Path, to: str, as_json: bool) -> int:
             print_json(asdict(done), out)
         else:
             out.write(f"{done.to}: {done.steps} steps of {done.episodes} episodes\n")
+    return 0
+
+
+def export(folders: list[Path], to: Path, kind: str, choice: Choice, as_json: bool) -> int:
+    """Write rows for training to a new file."""
+    import json
+
+    from kgb_gym.datasets.export import KINDS
+    from kgb_gym.datasets.export import export as rows_of
+
+    for folder in folders:
+        _need_run(folder)
+    if kind not in KINDS:
+        raise WrongUse(f"unknown --kind {kind!r}: use one of {', '.join(KINDS)}")
+    if to.exists():
+        raise WrongUse(f"{to} exists: choose another file")
+    steps, _ = _tables(folders)
+    rows = list(rows_of(steps.to_pylist(), kind, choice))
+    if not rows:
+        raise WrongUse("no step is left: --all takes what is not clean, --include-synthetic what scripts wrote")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    to.write_text(text, encoding="utf-8")
+    if as_json:
+        print_json({"file": str(to), "kind": kind, "rows": len(rows)})
+    else:
+        print(f"{to}: {len(rows)} rows")
     return 0
 
 

@@ -88,6 +88,8 @@ def test_publish_to_a_folder(kgb, folder, tmp_path):
     done = kgb("publish", folder, "--to", target, "--json")
     assert done.code == 0
     assert (done.json["steps"], done.json["episodes"]) == (2, 2)
+    assert json.loads((target / "metrics.json").read_text())["synthetic_left_out"] == 2
+    assert "\nlicense: apache-2.0\n" in (target / "README.md").read_text()
     again = kgb("publish", folder, "--to", target)
     assert again.code == 2
     assert "choose another" in again.err

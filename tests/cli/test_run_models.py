@@ -50,6 +50,13 @@ def test_a_run_from_start_to_report_and_on(kgb, server, tmp_path):
         assert f"Table {number}:" in report.out
     assert "paper: Pass@5 Reflection" in report.out
 
+    rows = kgb("export", out, "--kind", "sft-episodes", "--to", tmp_path / "sft.jsonl", "--json")
+    assert (rows.code, rows.json["rows"]) == (0, 1)
+    (line,) = (tmp_path / "sft.jsonl").read_text().splitlines()
+    assert [m["role"] for m in json.loads(line)["messages"]] == ["user", "assistant", "user", "assistant"]
+    assert "choose another file" in kgb("export", out, "--to", tmp_path / "sft.jsonl").err
+    assert "no step is left" in kgb("export", out, "--kind", "preferences", "--to", tmp_path / "new").err
+
     with LoopbackServer(lambda request: Answer("unused")) as elsewhere:
         again = kgb(*RUN, "--base-url", elsewhere.url, "--method", "reflection", "--out", out, "--json")
     assert (again.code, again.json["resumed"]) == (0, 1), "another address may serve the same model"

@@ -49,6 +49,7 @@ SOFTMAX = "aten/softmax"
         (["recover", "absent"], "holds no run"),
         (["report", "absent"], "holds no run"),
         (["publish", "absent", "--to", "x"], "holds no run"),
+        (["export", "absent", "--to", "x"], "holds no run"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -79,7 +80,7 @@ def test_a_platform_that_is_not_here(kgb, monkeypatch):
 def test_help_and_version(kgb):
     assert "verify" in kgb("--help").out
     assert kgb("--version").out.startswith("kgb-gym ")
-    for command in ("list", "show", "verify", "compile", "run", "report", "recover", "publish", "doctor"):
+    for command in ("list", "show", "verify", "compile", "run", "report", "recover", "publish", "export", "doctor"):
         done = kgb(command, "-h")
         assert done.code == 0
         assert "Usage" in done.out
