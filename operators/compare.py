@@ -52,7 +52,8 @@ class Check:
 
 
 Arguments = Mapping[str, Any]
-"""The arguments of a call by name, tensors in their original dtype."""
+"""The arguments of a call by name, tensors in their original dtype; where a submission is judged also `outputs`: all
+outputs by their targets' names."""
 
 
 class Comparison(Protocol):

@@ -243,28 +243,36 @@ def _checks(subject: Subject, outputs: Outputs) -> Iterator[Check]:
 
 
 def _pairs(subject: Subject, outputs: Outputs) -> Iterator[tuple[tuple[Target, torch.Tensor, Any, float] | None, bool]]:
-    """What is compared: targets with tensors, or (for plain values) whether they are equal."""
+    """What is compared: targets with tensors, or (for plain values) whether they are equal.
+
+    The arguments that a comparison is given hold all outputs under `outputs`, by their targets' names: some operators
+    promise that two of them fit each other.
+    """
     want = subject.want
+    pairs = []
     if not subject.trial.interface.returns_written:
         for index, goal in enumerate(want.returns):
             got = outputs.returns[index]
             if not isinstance(goal, Target):
                 yield None, got == goal or (isinstance(goal, float) and math.isnan(goal) and math.isnan(got))
             elif index not in want.same_object:
-                yield _pair(subject, goal, got), False
+                pairs.append(_pair(subject, goal, got))
     for name, goal in want.written.items():
         view = subject.record.arguments[subject.tensor_index(name)]
         storage = storage_of(outputs.storages[subject.storage_index(name)])
         local = View(0, view.dtype, view.size, view.stride, view.offset, view.conj, view.neg)
-        yield _pair(subject, goal, local.on(storage)), False
+        pairs.append(_pair(subject, goal, local.on(storage)))
+    arguments = {**subject.arguments, "outputs": {goal.name: got for goal, got, _ in pairs}}
+    for goal, got, widen in pairs:
+        yield (goal, got, arguments, widen), False
 
 
-def _pair(subject: Subject, goal: Target, got: torch.Tensor) -> tuple[Target, torch.Tensor, Any, float]:
+def _pair(subject: Subject, goal: Target, got: torch.Tensor) -> tuple[Target, torch.Tensor, float]:
     widen = subject.session.platform.widen.get(str(plain_value(got.dtype)), 1.0)
     plain = goal.reference.resolve_conj().resolve_neg()
     if plain is not goal.reference:
         goal = replace(goal, reference=plain)
-    return goal, got.resolve_conj().resolve_neg(), subject.arguments, widen
+    return goal, got.resolve_conj().resolve_neg(), widen
 
 
 def trivial(subject: Subject) -> bool:
