@@ -122,9 +122,11 @@ def meeting(arguments: Arguments) -> int:
 
 def nearest_magnitudes(arguments: Arguments) -> torch.Tensor:
     """Σ|grad_output| over what meets in an element."""
-    given = {k: v for k, v in arguments.items() if k != "grad_input"}
-    given["grad_output"] = magnitude(given["grad_output"]).contiguous()
-    return torch.ops.aten.upsample_nearest2d_backward(**given)  # type: ignore[no-any-return]
+    gradient = magnitude(arguments["grad_output"]).contiguous()
+    scales = (arguments.get(name) for name in ("scales_h", "scales_w"))
+    sizes = arguments["output_size"], arguments["input_size"]
+    answer: torch.Tensor = torch.ops.aten.upsample_nearest2d_backward.default(gradient, *sizes, *scales)
+    return answer
 
 
 def nearest_jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +177,7 @@ def reflected_magnitudes(arguments: Arguments) -> torch.Tensor:
     """Σ|grad_output| over the up to three elements that meet."""
     gradient = magnitude(arguments["grad_output"]).contiguous()
     shape = torch.empty((), dtype=torch.float64).expand(arguments["self"].shape)
-    return torch.ops.aten.reflection_pad1d_backward(gradient, shape, arguments["padding"])  # type: ignore[no-any-return]
+    return torch.ops.aten.reflection_pad1d_backward.default(gradient, shape, arguments["padding"])  # type: ignore[no-any-return]
 
 
 def reflected_jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
