@@ -12,7 +12,7 @@ _TENSOR: tuple[Params, ...] = (
     {"shape": (5, 11), "dtype": "float32", "number": "other", "scalar": 3},
 )
 _MODE: tuple[Params, ...] = (
-    {"shape": (95,), "dtype": "float32", "kind": "special", "mode": "trunc"},
+    {"shape": (10, 11), "dtype": "float32", "kind": "rows", "other_kind": "columns", "mode": "trunc"},
     {"shape": (77,), "dtype": "int8", "mode": "trunc", **KINDS},
     {"shape": (41,), "dtype": "uint8", "mode": "floor", **KINDS},
     {"shape": (5,), "dtype": "float32", "mode": "round"},

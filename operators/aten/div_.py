@@ -13,7 +13,7 @@ _TENSOR: tuple[Params, ...] = (
 _MODE: tuple[Params, ...] = (
     {"shape": (41,), "dtype": "int32", "mode": "trunc", **KINDS},
     {"shape": (77,), "dtype": "int8", "other_dtype": "int64", "mode": "floor", **KINDS},
-    {"shape": (95,), "dtype": "float32", "kind": "special", "mode": "trunc"},
+    {"shape": (10, 11), "dtype": "float32", "kind": "rows", "other_kind": "columns", "mode": "trunc"},
 )
 _SCALAR: tuple[Params, ...] = ({"shape": (15, 5), "dtype": "bfloat16", "layout": "dilated", "scalar": 3},)
 _SCALAR_MODE: tuple[Params, ...] = (

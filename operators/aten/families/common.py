@@ -18,6 +18,9 @@ LAYOUTS = ("contiguous", "transposed", "dilated", "sliced", "offset")
 
 SPECIALS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0)
 
+_PALETTE = (*SPECIALS, 1.0, -1.0, 0.5, -2.0, 3.0)
+"""Values of which `rows` and `columns` make every pair, where a shape has room for a hundred elements."""
+
 _NORMALS = {"normal": (0.0, 1.0), "large": (0.0, 1e4), "huge": (0.0, 1e30), "small": (0.0, 1e-3)}
 _RANGES = {
     "unit": (0.0, 1.0), "signed_unit": (-1.0, 1.0), "positive": (0.05, 4.0), "above_one": (1.0, 10.0),
@@ -42,7 +45,8 @@ def values(
         kind: `normal`, `large`, `huge`, `small` (normal values of deviation 1, 1e4, 1e30, 1e-3, clipped to what the
             type holds), `unit`, `signed_unit`, `positive`, `above_one`, `wide`, `tail`, `below_one`, `negative`
             (uniform in the ranges above), `digits`, `counts` (whole numbers), `special` (normal values with NaN,
-            infinities and zeros of both signs among them), `undefined` (with NaN and 0 only), `eighths` (multiples of
+            infinities and zeros of both signs among them), `undefined` (with NaN and 0 only), `rows` and `columns`
+            (for two operands: every pair of special and ordinary values), `eighths` (multiples of
             1/8 below 16) or `divisors` (multiples of 1/8 up to 3, or whole numbers up to 24; never zero).
         layout: one of `LAYOUTS`, or `expanded`.
 
@@ -61,6 +65,11 @@ def values(
         return make.integers(shape, dtype, layout=layout)
     if kind == "eighths":
         return lay((make.integers(shape, torch.int64, low=-127, high=128) / 8).to(dtype), layout)
+    if kind in ("rows", "columns"):
+        every = len(_PALETTE)
+        place = torch.arange(math.prod(shape)) // (1 if kind == "rows" else every) % every
+        chosen = torch.tensor(_PALETTE, dtype=dtype)[make.permutation(every)][place]
+        return lay(chosen.view(tuple(shape)), layout)
     if kind == "special":
         return make.sprinkle(make.normal(shape, dtype, layout=layout), SPECIALS, share=0.2)
     if kind == "undefined":

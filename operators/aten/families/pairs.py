@@ -85,11 +85,11 @@ def tensors(
         *(({"shape": (7, 19), "dtype": "int32", "other_dtype": "float32", **base},) if mixed and integers else ()),
         *(({"shape": (77,), "dtype": "int64", **base},) if integers else ()),
         {"shape": (5, 21), "dtype": "float64", "layout": "sliced", **base},
-        {"shape": (95,), "dtype": "float32", "kind": "special", **(fixed or {})},
+        {"shape": (10, 10), "dtype": "float32", "kind": "rows", "other_kind": "columns", **(fixed or {})},
         {"shape": (3,), "dtype": "float32", "other": (2,), **base},
         *further,
     )
-    short = awkward.where(lambda p: p["shape"] in ([0, 3], [5, 1, 7], [95]) or p in points(*further).points)
+    short = awkward.where(lambda p: p["shape"] in ([0, 3], [5, 1, 7], [10, 10]) or p in points(*further).points)
     smoke = points({"shape": (17,), "dtype": "float32", **base}, {"shape": (3, 5), "dtype": "float16", **base})
     return Interface(
         name,
@@ -215,12 +215,12 @@ def written(
         {"shape": (9, 31), "dtype": "bfloat16", "other": (31,), "layout": "sliced", **base},
         {"shape": (8, 33), "dtype": "float16", "other_dtype": "float32", "layout": "dilated", **base},
         {"shape": (5, 21), "dtype": "float64", "layout": "offset", **base},
-        {"shape": (95,), "dtype": "float32", "kind": "special", **(fixed or {})},
+        {"shape": (10, 10), "dtype": "float32", "kind": "rows", "other_kind": "columns", **(fixed or {})},
         {"shape": (3,), "dtype": "float32", "other": (2, 3), **base},
         {"shape": (3, 5), "dtype": "float32", "layout": "expanded", **base},
         *further,
     )
-    short = awkward.where(lambda p: p["shape"] in ([5, 6, 7], [95]) or p in points(*further).points)
+    short = awkward.where(lambda p: p["shape"] in ([5, 6, 7], [10, 10]) or p in points(*further).points)
     smoke = points({"shape": (17,), "dtype": "float32", **base}, {"shape": (3, 5), "dtype": "float16", **base})
     return Interface(
         name,

@@ -34,7 +34,7 @@ def div_kernel(
             # The remainder tells where the quotient was rounded up to a whole number.
             whole = tl.floor(y)
             rest = tl.fma(-whole.to(tl.float64), b.to(tl.float64), a.to(tl.float64))
-            y = tl.where((rest != 0) & ((rest < 0) != (b < 0)), whole - 1, whole)
+            y = tl.where((tl.abs(rest) > 0) & ((rest < 0) != (b < 0)), whole - 1, whole)
             y = tl.where((tl.abs(b) == float("inf")) & (a != 0), tl.where((a < 0) != (b < 0), -1.0, 0.0), y)
             y = tl.where((b != 0) & ((tl.abs(a) == float("inf")) | (a != a) | (b != b)), float("nan"), y)
         else:

@@ -13,13 +13,11 @@ def eq_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl.constex
     mask = offsets < n
     a = tl.load(a_ptr + offsets * A_STEP, mask=mask)
     b = tl.load(b_ptr + offsets * B_STEP, mask=mask)
+    # One operand in the widest type of its kind takes the other along.
     if a.dtype.is_floating() or b.dtype.is_floating():
-        if a.dtype == tl.float64 or b.dtype == tl.float64:
-            y = a.to(tl.float64) == b.to(tl.float64)
-        else:
-            y = a.to(tl.float32) == b.to(tl.float32)
+        y = a.to(tl.float64 if a.dtype == tl.float64 or b.dtype == tl.float64 else tl.float32) == b
     else:
-        y = a.to(tl.int64) == b.to(tl.int64)
+        y = a.to(tl.int64) == b
     tl.store(out_ptr + offsets, y, mask=mask)
 
 

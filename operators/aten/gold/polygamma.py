@@ -16,7 +16,7 @@ def polygamma_kernel(x_ptr, out_ptr, n, N: tl.constexpr, FACTORIAL: tl.constexpr
     x = tl.load(x_ptr + offsets, mask=mask)
     if x.dtype != tl.float64:
         x = x.to(tl.float32)
-    limit: tl.constexpr = 24 if x.dtype == tl.float64 else 10
+    limit: tl.constexpr = 16 if x.dtype == tl.float64 else 6
     pole = (x <= 0) & (x == tl.floor(x))
     z = tl.where(pole, limit, x)
     total = tl.zeros((BLOCK,), x.dtype)
