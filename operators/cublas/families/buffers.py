@@ -173,10 +173,15 @@ def jitter_scalar(rng: random.Random, dtype: str) -> float | list[float]:
 Change = Callable[[torch.Tensor], torch.Tensor]
 
 
+def passed(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call without what a judge adds to them."""
+    return {name: value for name, value in arguments.items() if name != "outputs"}
+
+
 def magnitudes(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with tensors and the scalars alpha and beta replaced by their absolute values."""
-    out = dict(arguments)
-    for name, value in arguments.items():
+    out = passed(arguments)
+    for name, value in tuple(out.items()):
         if isinstance(value, torch.Tensor):
             out[name] = value.to(wide(value.dtype)).abs()
         elif name in ("alpha", "beta"):

@@ -151,12 +151,12 @@ def _scale_dgmm(arguments: Mapping[str, Any]) -> torch.Tensor:
 
 
 def _scale_syrk(arguments: Mapping[str, Any]) -> torch.Tensor:
-    return oracle_syrk(**arguments, magnitude=True)["C"]
+    return oracle_syrk(**buffers.passed(arguments), magnitude=True)["C"]
 
 
 _NOTHING = "m = 0 or n = 0: nothing is written."
 _UPDATE = (
-    "beta = 0: C is not read, it may hold NaN. alpha = 0 or k = 0: the triangle becomes beta*C. n = 0: "
+    "beta = 0: C is not read, it may hold NaN. alpha = 0 (A being finite) or k = 0: the triangle becomes beta*C. n = 0: "
     "nothing is written. The other triangle of C must keep its bits."
 )
 
@@ -180,7 +180,7 @@ def geam(name: str, dtype: torch.dtype) -> Operator:
             timed=lambda p: p["m"] >= 128 and p["n"] >= 128, weight=lambda p: p["m"] * p["n"], **axes,
         ),
         jitter=routine.jitter(
-            "m", "n", "alpha", "beta", "pad", "layout", "values", transa=(0, 1, 2), transb=(0, 1, 2), place=PLACES
+            "m", "n", "alpha", "beta", "pad", "layout", "values", transa=(0, 1, 2), transb=(0, 1, 2), place=PLACES, hidden=("",)
         ),
         compare=Close(depth=lambda arguments: 2, scale=_scale_geam, slack=2.0),
         description="Sum of matrices C <- alpha*op(A) + beta*op(B). C is m x n.",
@@ -224,7 +224,6 @@ def syrk_ex(name: str, dtype: torch.dtype) -> Operator:
     notes = (
         "trans is 0 for op(A) = A and 1 for its transpose; nothing is conjugated, not even in op(A)^T.",
         _EX_TYPES,
-        "alpha = 0: A is not read, it may hold NaN.",
         routine.IEEE,
     )  # fmt: skip
     return _syrk(name, dtype, notes, trans=(0, 1), typed=(True,))
@@ -233,11 +232,10 @@ def syrk_ex(name: str, dtype: torch.dtype) -> Operator:
 def _syrk(name: str, dtype: torch.dtype, notes: Sequence[str], **axes: Any) -> Operator:
     scalars = gemm.COMPLEX_SCALARS if dtype.is_complex else REAL
     first = {k: v[0] for k, v in axes.items()}
-    unread = {"values": "nan"} if "typed" in axes else {}
     edge = {**first, "n,k": (9, 6), "uplo": 1, "pad": 2}
     edges = [
         {**edge, "n,k": (0, 3), "alpha,beta": scalars[1]}, {**edge, "n,k": (9, 0), "alpha,beta": scalars[2]},
-        {**edge, "alpha,beta": (0.0, 0.5), **unread}, {**edge, "alpha,beta": (0.0, 0.0), **unread},
+        {**edge, "alpha,beta": (0.0, 0.5)}, {**edge, "alpha,beta": (0.0, 0.0)},
         {**edge, "alpha,beta": (-0.5, 1.0), "output": "nan"},
     ]  # fmt: skip
     return routine.declare(

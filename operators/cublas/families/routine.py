@@ -100,7 +100,7 @@ def item_of(arguments: Mapping[str, Any], item: int | None = None) -> dict[str, 
     the lists stand for one item already."""
     out = {}
     for name, value in arguments.items():
-        if name != "batchCount":
+        if name not in ("batchCount", "outputs"):
             out[name.removesuffix("array")] = value if item is None or not isinstance(value, list) else value[item]
     return out
 

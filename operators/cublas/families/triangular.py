@@ -192,7 +192,7 @@ def _scale_tbmv(arguments: Mapping[str, Any]) -> torch.Tensor:
 
 
 def _scale_trsv(arguments: Mapping[str, Any]) -> torch.Tensor:
-    return solved_vector(**arguments, bound=True)
+    return solved_vector(**buffers.passed(arguments), bound=True)
 
 
 def _scale_trsm(arguments: Mapping[str, Any]) -> torch.Tensor:
@@ -246,7 +246,7 @@ def trsm(name: str, dtype: torch.dtype) -> Operator:
     return routine.declare(
         name, build=build_trsm, oracle=oracle_trsm, touched=touched_matrix, writes=("B",),
         grids=_grids(name, dtype, _EDGES, *_TRSM, {"m,n": (2048, 2048)}, **_solves(name, dtype)),
-        jitter=routine.jitter("m", "n", "alpha", "side", "uplo", "diag", "pad", "layout", trans=(0, 1, 2)),
+        jitter=routine.jitter("m", "n", "alpha", "side", "uplo", "diag", "pad", "layout", trans=(0, 1, 2), hidden=("",)),
         compare=Close(depth=_order, scale=_scale_trsm), description=_SOLVE.format("B", "X", "A"),
         notes=_notes(dtype), family="triangular",
     )  # fmt: skip
@@ -263,7 +263,7 @@ def trsm_batched(name: str, dtype: torch.dtype) -> Operator:
             **_solves(name, dtype),
         ),
         jitter=routine.jitter(
-            "m", "n", "alpha", "side", "uplo", "diag", "pad", "layout", "batchCount", "shared", trans=(0, 1, 2)
+            "m", "n", "alpha", "side", "uplo", "diag", "pad", "layout", "batchCount", "shared", trans=(0, 1, 2), hidden=("",)
         ),
         compare=Close(depth=_order, scale=_scale_trsm),
         description=_SOLVE.format("B_i", "X_i", "A_i") + " This is done for each i below batchCount.",

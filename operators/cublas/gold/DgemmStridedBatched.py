@@ -59,7 +59,7 @@ def gemm_kernel(
             mask=(depth[:, None] < k) & column_mask[None, :],
             other=0.0,
         )
-        accumulator = tl.dot(left, right, accumulator)
+        accumulator = tl.dot(left, right, accumulator, out_dtype=tl.float64)
     target = c + rows64[:, None] * c_row + columns64[None, :] * c_col
     mask = row_mask[:, None] & column_mask[None, :]
     result = alpha * accumulator

@@ -41,7 +41,7 @@ def block_kernel(
             inner = start + index.to(tl.int64)
             left = tl.load(a_at + inner[None, :] * a_col, mask=row_mask[:, None])
             known = tl.load(b + b_first + inner[:, None] * b_row + columns[None, :] * b_col, mask=column_mask[None, :])
-            right = tl.dot(-left, known, right)
+            right = tl.dot(-left, known, right, out_dtype=tl.float64)
         below = row_mask[:, None] & (index[None, :] < index[:, None])
         strict = tl.load(a_at + rows[None, :] * a_col, mask=below, other=0.0)
         diagonal = tl.full((BLOCK,), 1.0, dtype=tl.float64)

@@ -57,10 +57,10 @@ def gemm_kernel(
             a_im = -a_im
         if CONJ_B:
             b_im = -b_im
-        real = tl.dot(a_re, b_re, real)
-        real = tl.dot(-a_im, b_im, real)
-        imag = tl.dot(a_re, b_im, imag)
-        imag = tl.dot(a_im, b_re, imag)
+        real = tl.dot(a_re, b_re, real, out_dtype=tl.float64)
+        real = tl.dot(-a_im, b_im, real, out_dtype=tl.float64)
+        imag = tl.dot(a_re, b_im, imag, out_dtype=tl.float64)
+        imag = tl.dot(a_im, b_re, imag, out_dtype=tl.float64)
     target = c + 2 * (rows64[:, None] + columns64[None, :] * ldc)
     mask = row_mask[:, None] & column_mask[None, :]
     result_re = alpha_re * real - alpha_im * imag
