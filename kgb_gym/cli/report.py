@@ -115,14 +115,17 @@ def _tables(folders: list[Path]) -> tuple[Any, Any]:
 
 
 def _print(metrics: Metrics, with_published: bool) -> None:
-    from kgb_gym.report import paper_tables, summary_tables
+    from kgb_gym.report import comparison_tables, paper_tables, summary_tables
 
     out = console()
     if not metrics.groups and not with_published:
         left_out = metrics.synthetic_left_out
         out.print("no episode is counted" + (": --include-synthetic counts scripted ones" if left_out else ""))
         return
-    for table in paper_tables(metrics) if with_published else _telling(summary_tables(metrics)):
+    printed = (
+        (*paper_tables(metrics), *comparison_tables(metrics)) if with_published else _telling(summary_tables(metrics))
+    )
+    for table in printed:
         if out.is_terminal:
             out.print(table.rich())
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
-from kgb_gym.metrics import GroupMetrics, Metrics, Summary
+from kgb_gym.metrics import GroupMetrics, Metrics, Summary, confidence, matched
 from kgb_gym.metrics.similarity import mean_similarity
 from kgb_gym.report import published, published_appendix
 from kgb_gym.report.published import PLATFORMS, PublishedRow
@@ -20,6 +20,8 @@ from kgb_gym.report.tables import (
     fast,
     hack_table,
     label,
+    percent,
+    times,
     unscored_table,
 )
 
@@ -96,6 +98,36 @@ def paper_tables(metrics: Metrics, *, with_published: bool = True) -> tuple[Tabl
         _ablation(groups, with_published, note),
         _similarity(groups, with_published, note),
     )
+
+
+def comparison_tables(metrics: Metrics) -> tuple[Table, ...]:
+    """Beyond the paper's tables: how sure each group's numbers are, and pairs of groups on the operators that both
+    solved (section 4.4)."""
+    note = "95% percentile bootstrap over operators"
+    sure = []
+    for group in metrics.groups:
+        c = confidence(group)
+        rate = None if c.clean_pass_interval is None else [100 * x for x in c.clean_pass_interval]
+        cells = (percent(c.clean_pass_rate), _interval(rate, "{:.0f}"), times(c.speedup), _interval(c.speedup_interval))
+        sure.append(TableRow(label(group), cells))
+    pairs = [
+        TableRow(
+            f"{m.first.label} / {m.second.label} · {m.first.suite}/{m.first.platform}",
+            (str(m.operators), times(m.first_speedup), times(m.second_speedup), times(m.ratio), _interval(m.interval)),
+        )
+        for m in matched(metrics)
+    ]
+    columns = ("Method & setup", "Acc %", "95%", "Spd ×", "95%")
+    heads = ("First / second", "Operators", "First ×", "Second ×", "Ratio", "95%")
+    tables = (
+        Table("Confidence", columns, tuple(sure), note),
+        Table("Speedup on the operators that both solved", heads, tuple(pairs), note),
+    )
+    return tuple(t for t in tables if t.rows)
+
+
+def _interval(ends: Sequence[float] | None, form: str = "{:.2f}") -> str:
+    return DASH if ends is None else "…".join(form.format(x) for x in ends)
 
 
 def summary_tables(metrics: Metrics) -> tuple[Table, ...]:

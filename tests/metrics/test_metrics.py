@@ -203,3 +203,15 @@ def test_case_without_timing_has_no_speedup():
 )
 def test_answers_that_hold_no_submission(step, pattern):
     assert classify({"operator": "aten/add", "message": "", **step}) == pattern
+
+
+def test_bootstrap_intervals():
+    from statistics import fmean
+
+    values = [0.0] * 40 + [1.0] * 60
+    low, high = metrics.bootstrap(values, fmean)
+    # a share of 0.6 over 100 has a standard error of sqrt(0.6 * 0.4 / 100) = 0.049
+    assert low == pytest.approx(0.6 - 1.96 * 0.049, abs=0.02)
+    assert high == pytest.approx(0.6 + 1.96 * 0.049, abs=0.02)
+    assert metrics.bootstrap(values, fmean) == (low, high), "the seed is fixed"
+    assert metrics.bootstrap([1.0], fmean) is None

@@ -8,7 +8,7 @@ import pytest
 from tables import Builder, failed, timed
 
 from kgb_gym.metrics import compute
-from kgb_gym.report import paper_tables, published, published_appendix, summary_tables
+from kgb_gym.report import comparison_tables, paper_tables, published, published_appendix, summary_tables
 
 NUMBERED = (2, 3, 4, 11, 12, 13, 14, 15, 16, 17, 18)
 
@@ -82,3 +82,19 @@ def test_summaries_have_no_empty_ablation(tables):
     b.episode("aten/add", timed("aten/add", 1.0), method="gold", model=None)
     titles = [t.title for t in summary_tables(compute(*b.tables()))]
     assert [int(re.findall(r"\d+", t)[0]) for t in titles] == [2, 4, 13, 16]
+
+
+def test_comparisons_are_made_on_what_both_solved():
+    b = Builder()
+    for i, (one, two) in enumerate([(1.0, 2.0), (1.0, 4.0), (1.0, None), (None, 9.0)]):
+        for method, speed in (("pass@1", one), ("pass@5", two)):
+            name = f"aten/op{i}"
+            b.episode(name, timed(name, speed) if speed else failed(name), method=method)
+    b.episode("aten/op0", timed("aten/op0", 8.0), method="pass@1", suite="quick")
+    sure, pairs = comparison_tables(compute(*b.tables()))
+    assert [r.cells[0] for r in sure.rows if "paper/" in r.label] == ["75", "75"]
+    (pair,) = pairs.rows
+    assert pair.label == "pass@1 (M) / pass@5 (M) · paper/nvidia"
+    assert pair.cells[:4] == ("2", "1.00", "2.83", "0.35"), "not 4.16 of pass@5's three against 1.00"
+    assert pair.cells[4] == "0.25…0.50"
+    assert comparison_tables(compute(*Builder().tables())) == ()
