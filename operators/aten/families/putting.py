@@ -42,14 +42,22 @@ SMOKE = points(
     {"shape": (9, 4), "picks": ["mask2"], "dtype": "float16", "given": []},
 )
 NOTES = (
-    ("Index tensors are int32 or int64, of any rank and layout; negative numbers count from the end. They are broadcast to "
-    "one shape B, which takes their place in the shape of `self` where they stand side by side, else comes first; the "
-    "values are broadcast to that."),
-    ("A bool tensor is a mask over as many dimensions as it has: it stands for the indices of its true elements, in "
-    "row-major order. Their number can't be read back; where the values hold one for each, their shape tells."),
-    ("Without `accumulate` no element is named twice. With it, all values that meet are added: 16-bit sums may be rounded at "
-    "every step, integers wrap."),
+    (
+        "Index tensors are int32 or int64, of any rank and layout; negative numbers count from the end. They are broadcast to "
+        "one shape B, which takes their place in the shape of `self` where they stand side by side, else comes first; the "
+        "values are broadcast to that."
+    ),
+    (
+        "A bool tensor is a mask over as many dimensions as it has: it stands for the indices of its true elements, in "
+        "row-major order. Their number can't be read back; where the values hold one for each, their shape tells."
+    ),
+    (
+        "Without `accumulate` no element is named twice. With it, all values that meet are added: 16-bit sums may be rounded at "
+        "every step, integers wrap."
+    ),
     "Numbers out of range, lists of None only, uint8 masks and overlapping `self` are not tested.",
-    ("Values of another type, or that can't be broadcast, are RuntimeErrors; too many entries and indices of another type "
-    "are IndexErrors."),
+    (
+        "Values of another type, or that can't be broadcast, are RuntimeErrors; too many entries and indices of another type "
+        "are IndexErrors."
+    ),
 )

@@ -64,7 +64,8 @@ def scan_kernel(
         x = tl.load(x_ptr + offsets, mask=mask, other=0).to(KIND)
         y = carry[:, None] + tl.cumsum(x, axis=1)
         tl.store(out_ptr + offsets, y, mask=mask)
-        carry += tl.sum(x, axis=1)
+        # The last column; `carry += tl.sum(x, axis=1)` makes Triton 3.6 stumble over some tile shapes.
+        carry = tl.sum(tl.where((tl.arange(0, BLOCK_N) == BLOCK_N - 1)[None, :], y, 0), axis=1)
 
 
 def launch(x, dim, out):

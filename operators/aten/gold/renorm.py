@@ -56,7 +56,7 @@ def renorm_kernel(
     elif KIND == 1:
         norm = tl.sqrt(tl.sum(total, axis=1))
     elif KIND == 2:
-        norm = tl.max(total, axis=1) + 0.0 * tl.sum(total, axis=1)
+        norm = tl.where(tl.max((total != total).to(tl.int32), axis=1) > 0, float("nan"), tl.max(total, axis=1))
     else:
         norm = tl.exp2(tl.log2(tl.sum(total, axis=1)) / p)
     factor = tl.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)[:, None]

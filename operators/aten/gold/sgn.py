@@ -14,9 +14,9 @@ def sgn_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offsets, mask=mask)
     if x.dtype == tl.int1:
         y = x
+    elif x.dtype.is_floating():
+        y = tl.where(x > 0, 1.0, tl.where(x < 0, -1.0, 0.0))
     else:
-        if x.dtype.is_floating():
-            x = x.to(tl.float64 if x.dtype == tl.float64 else tl.float32)
         y = tl.where(x > 0, 1, tl.where(x < 0, -1, 0))
     tl.store(out_ptr + offsets, y, mask=mask)
 
