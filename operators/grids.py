@@ -74,8 +74,9 @@ def pairwise(*, origin: str = "paper", timed: bool = False, seed: int = 0, **axe
     while open_pairs:
         best: tuple[int, ...] = ()
         gain = -1
+        left = sorted(open_pairs)
         for _ in range(40):
-            i, a, j, b = rng.choice(sorted(open_pairs))
+            i, a, j, b = rng.choice(left)
             row = [-1] * len(names)
             row[i], row[j] = a, b
             order = [k for k in range(len(names)) if k not in (i, j)]

@@ -32,6 +32,20 @@ class Seeded:
     seed: int
 
 
+@dataclass(frozen=True)
+class ScalarType:
+    """An integer type of quantised weights, as vLLM's operators take it: a code stands for code - bias."""
+
+    size_bits: int
+    bias: int = 0
+
+    @property
+    def id(self) -> int:
+        """vLLM's number of the type: no exponent, the mantissa's bits from bit 8 on, the bias from bit 17 on, NaN as in
+        IEEE."""
+        return self.size_bits << 8 | self.bias << 17 | 1 << 50
+
+
 class Maker:
     """Makes the tensors of one call.
 

@@ -13,7 +13,7 @@ import torch
 
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.grids import DTYPES, plain_value
-from kgb_gym.operators.maker import Seeded
+from kgb_gym.operators.maker import ScalarType, Seeded
 
 MEMORY_FORMATS = {
     str(f).removeprefix("torch."): f
@@ -43,6 +43,8 @@ def pack(call: Call) -> tuple[dict[str, Any], list[memoryview]]:
             return tensor(value)
         if isinstance(value, Seeded):
             return {"g": value.seed}
+        if isinstance(value, ScalarType):
+            return {"s": [value.size_bits, value.bias]}
         if isinstance(value, torch.dtype):
             return {"d": plain_value(value)}
         if isinstance(value, torch.memory_format):
@@ -97,6 +99,8 @@ def over(data: Mapping[str, Any], storages: Sequence[torch.UntypedStorage], devi
             return torch._neg_view(made) if flags & 2 else made
         if kind == "g":
             return Seeded(body)
+        if kind == "s":
+            return ScalarType(*body)
         if kind == "d":
             return DTYPES[body]
         if kind == "m":

@@ -255,10 +255,13 @@ class Library:
         convert = [self._pointers if kind == "P" else CONVERT[kind] for kind in kinds]
         first_tensor = next(i for i, kind in enumerate(kinds) if kind in "pP")
         mode = POINTER_MODE_DEVICE if "r" in kinds else POINTER_MODE_HOST
+        lists = [i for i, kind in enumerate(kinds) if kind == "P"]
 
         def call(*args: Any, **kwargs: Any) -> None:
             if kwargs:
                 args = (*args, *(kwargs[n] for n in names[len(args) :]))
+            if short := [names[i] for i in lists if len(args[i]) < args[-1]]:
+                raise ValueError(f"{name}: {', '.join(short)} has fewer tensors than batchCount, which is {args[-1]}")
             first = args[first_tensor]
             if isinstance(first, list):
                 first = first[0] if first else None
@@ -303,10 +306,13 @@ def pointer(tensor: torch.Tensor) -> ctypes.c_void_p:
     """The address of a CUDA tensor's first element.
 
     Raises:
-        ValueError: the tensor is elsewhere: the library would end the process.
+        ValueError: the tensor is elsewhere (the library would end the process), or its elements don't lie one after the
+            other, as leading dimensions and increments assume.
     """
     if not tensor.is_cuda:
         raise ValueError(f"cuBLAS takes CUDA tensors, not one on {tensor.device}")
+    if not tensor.is_contiguous():
+        raise ValueError(f"cuBLAS takes contiguous tensors, not strides of {tuple(tensor.stride())}")
     return ctypes.c_void_p(tensor.data_ptr())
 
 

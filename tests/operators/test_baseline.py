@@ -124,6 +124,22 @@ def test_scalars_are_converted() -> None:
         library.pointer(torch.ones(1))
 
 
+def test_strided_tensors_are_refused() -> None:
+    class OnTheGpu:
+        """Says that it is on a GPU."""
+
+        is_cuda = True
+
+        def is_contiguous(self) -> bool:
+            return False
+
+        def stride(self) -> tuple[int, ...]:
+            return (2,)
+
+    with pytest.raises(ValueError, match=r"takes contiguous tensors, not strides of \(2,\)"):
+        library.pointer(OnTheGpu())  # type: ignore[arg-type]  # there is no GPU here
+
+
 class FakeLibrary(library.Library):
     """A library whose functions record what they were given."""
 
@@ -199,6 +215,8 @@ def test_lists_become_arrays_of_pointers_once(monkeypatch: pytest.MonkeyPatch) -
     assert (ctypes.c_int64 * 2).from_address(first[2])[:] == [t.data_ptr() for t in y]
     call("N", 2, 2, 1.0, [y[0]], 2, [x], 1, 0.0, [y[1]], 1, 1)
     assert len(fake._arrays) == 3
+    with pytest.raises(ValueError, match="cublasDgemvBatched: xarray has fewer tensors than batchCount, which is 2"):
+        call("N", 2, 2, 1.0, [a, a], 2, [x], 1, 0.0, y, 1, 2)
     call("N", 2, 2, 1.0, [], 2, [], 1, 0.0, [], 1, 0)
     assert fake.calls[-1][5].value is None  # type: ignore[attr-defined]
 

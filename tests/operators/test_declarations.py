@@ -11,6 +11,7 @@ import torch
 from kgb_gym import operators
 from kgb_gym.operators import SUITES, Call, Interface, Maker, Operator, Seeded, expected
 from kgb_gym.operators.compare import same_bits_or_nan
+from kgb_gym.operators.maker import ScalarType
 from kgb_gym.operators.oracle import parameters, written_names
 
 NAMES = operators.names()
@@ -133,7 +134,7 @@ def _check_targets(operator: Operator, interface: Interface, call: Call, case: s
     assert len(call.args) <= len(names), case
     assert set(call.kwargs) <= set(names), case
     assert set(written_names(operator, interface)) <= set(names), case
-    assert all(isinstance(a, (torch.Tensor, Seeded, bool, int, float, str, list, tuple, type(None), torch.dtype, complex,
+    assert all(isinstance(a, (torch.Tensor, Seeded, ScalarType, bool, int, float, str, list, tuple, type(None), torch.dtype, complex,
                               torch.device, torch.memory_format))
                for a in (*call.args, *call.kwargs.values())), case  # fmt: skip
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kgb_gym.operators import Call, Maker, expected, get
-from kgb_gym.operators.vllm.families import cache
+from kgb_gym.operators.vllm.families import blocks, cache, gathering
 
 
 def written(name: str, *args: object) -> dict[str, torch.Tensor]:
@@ -86,3 +86,67 @@ def test_every_finite_byte_survives_the_round_trip() -> None:
     normal = (1 + mantissa / 8) * torch.exp2(exponent - 7.0)
     by_hand = sign * torch.where(exponent > 0, normal, mantissa / 8 * 2.0**-6)
     assert cache.from_e4m3(finite, 1.0, torch.float32).equal(by_hand)
+
+
+def test_copies_of_blocks_by_hand() -> None:
+    caches = [torch.arange(6.0).view(3, 2), -torch.arange(6.0).view(3, 2)]
+    pairs = torch.tensor([[0, 2], [0, 1]])
+    after = written("copy_blocks_mla", caches, pairs)
+    assert after["kv_caches[0]"].tolist() == [[0, 1]] * 3 and after["kv_caches[1]"].tolist() == [[0, -1]] * 3
+    after = written("copy_blocks", caches[:1], caches[1:], pairs[:1])
+    assert after["key_caches[0]"].tolist() == [[0, 1], [2, 3], [0, 1]]
+    assert after["value_caches[0]"].tolist() == [[0, -1], [-2, -3], [0, -1]]
+    after = written("swap_blocks", caches[0], torch.zeros(4, 2), torch.tensor([[2, 0], [1, 3]]))
+    assert after["dst"].tolist() == [[4, 5], [0, 0], [0, 0], [2, 3]]
+
+
+def test_copies_never_chain() -> None:
+    for pairs in range(6):
+        drawn = blocks.mapping(Maker(pairs), 12, pairs)
+        read, put = set(drawn[:, 0].tolist()), drawn[:, 1].tolist()
+        assert len(set(put)) == pairs and not read & set(put)
+    with pytest.raises(ValueError, match="need 5 blocks"):
+        blocks.mapping(Maker(0), 4, 3)
+
+
+def test_gathers_by_hand() -> None:
+    # Blocks of two tokens; sequence 0 has three tokens in blocks 2 and 0, sequence 1 none, sequence 2 one token.
+    src = torch.arange(6.0).view(3, 2, 1)
+    table = torch.tensor([[2, 0], [1, 1], [1, 2]], dtype=torch.int32)
+    cuts = torch.tensor([0, 3, 3, 4], dtype=torch.int32)
+    dst = torch.full((4, 1), 9.0)
+    assert written("cp_gather_cache", src, dst, table, cuts, 3)["dst"].flatten().tolist() == [4, 5, 0, 2]
+    starts = torch.tensor([1, 0, 2], dtype=torch.int32)
+    assert written("cp_gather_cache", src, dst, table, cuts, 3, starts)["dst"].flatten().tolist()[0::3] == [5, 4]
+
+
+def test_gather_dequantises_and_leaves_the_rest() -> None:
+    src = torch.full((2, 2, 576), 0x38, dtype=torch.uint8)
+    src[1] = 0x40
+    table, cuts = torch.tensor([[1]], dtype=torch.int32), torch.tensor([0, 1], dtype=torch.int32)
+    dst, owner = torch.full((3, 576), 9.0), torch.zeros(3, dtype=torch.int32)
+    args = (src, dst, table, cuts, owner, 2, "fp8", torch.tensor([1.5]))
+    assert written("gather_and_maybe_dequant_cache", *args)["dst"][:, 0].tolist() == [3, 9, 9]
+
+
+def test_indexer_blocks_hold_keys_then_scales() -> None:
+    cache_ = torch.zeros(1, 2, 132, dtype=torch.uint8)
+    flat = cache_.view(-1)
+    flat[:128], flat[128:256], flat[256:260], flat[260:264] = 1, 2, 3, 4
+    out = torch.zeros(2, 128, dtype=torch.uint8), torch.zeros(2, 4, dtype=torch.uint8)
+    tables = torch.tensor([[0]], dtype=torch.int32), torch.tensor([0, 2], dtype=torch.int32)
+    after = written("cp_gather_indexer_k_quant_cache", cache_, *out, *tables)
+    assert after["dst_k"].unique(dim=1).tolist() == [[1], [2]]
+    assert after["dst_scale"].tolist() == [[3] * 4, [4] * 4]
+
+
+def test_ragged_sequences_add_up() -> None:
+    for seed in range(20):
+        for batch in (1, 2, 3, 9):
+            drawn = gathering.sequences(
+                Maker(seed), blocks=4, block_size=4, batch=batch, tokens=11, lengths="ragged", starts=True
+            )
+            cuts = drawn.cu_seq_lens.tolist()
+            assert len(cuts) == batch + 1 and cuts[0] == 0 and cuts[-1] == 11 and cuts == sorted(cuts)
+            assert len(drawn.token_to_seq) == 11
+            assert len(list(gathering.places(drawn.block_table, drawn.cu_seq_lens, drawn.seq_starts, 4))) == 11

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from kgb_gym.operators import Call, get
+from kgb_gym.operators.maker import ScalarType
 from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing, Verdict
 from kgb_gym.verification import wire
 from kgb_gym.verification.compiler import Variant, depth_plan, encode_variant, explain, variant
@@ -60,6 +61,13 @@ def test_a_call_takes_its_device_where_it_is_unpacked():
     data, blobs = pack(call)
     assert unpack(data, blobs)[0] == call
     assert unpack(data, blobs, "meta")[0] == Call(call.args, {**call.kwargs, "device": torch.device("meta")})
+
+
+def test_a_call_carries_a_scalar_type():
+    call = Call((ScalarType(4, 8),), {"kind": ScalarType(8)})
+    assert unpack(*pack(call))[0] == call
+    # As vLLM numbers uint4b8: mantissa from bit 8, bias from bit 17, NaN at bit 50.
+    assert call.args[0].id == 4 * 2**8 + 8 * 2**17 + 2**50
 
 
 def test_a_job_survives_json():

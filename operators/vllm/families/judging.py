@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from kgb_gym.operators.compare import Arguments, Check, Close, Comparison, Target, describe, same_bits_or_nan
+from kgb_gym.operators.compare import Arguments, Check, Close, Comparison, Exact, Target, describe, same_bits_or_nan
 
 TOP = {torch.int8: (-128.0, 127.0), torch.float8_e4m3fn: (-448.0, 448.0)}
 """The least and greatest code of a quantised type."""
@@ -41,6 +41,8 @@ class Codes:
     ties may fall either way, and an earlier rounding too, but nothing may be off throughout."""
 
     relative: float = 2.0**-20
+    absolute: torch.Tensor | float = 0.0
+    """What else a code may be off, in steps."""
 
     @property
     def exact(self) -> bool:
@@ -51,7 +53,7 @@ class Codes:
         exact = target.precise.clamp(*TOP[got.dtype])
         value, step = got.double(), step_of(exact, got.dtype)
         error = (value - exact).abs()
-        bad = ~(error <= step / 2 + widen * self.relative * exact.abs())
+        bad = ~(error <= step * (0.5 + self.absolute) + widen * self.relative * exact.abs())
         if got.numel() and not bool(bad.any()):
             rounding = ((target.reference.double() - exact) / step).square().sum()
             if bool((error / step).square().sum() > widen * WORSE[got.dtype] * rounding + 1):
@@ -65,7 +67,7 @@ class Codes:
 
 @dataclass(frozen=True)
 class Near:
-    """Within `relative` of the precise value, at both gates; zero and infinities exactly."""
+    """Within `relative` of the precise value, at both gates; zero, infinities and what has no precise value exactly."""
 
     relative: float
 
@@ -74,7 +76,8 @@ class Near:
         return False
 
     def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
-        assert target.precise is not None
+        if target.precise is None:
+            return Exact().check(target, got, arguments)
         error = (got.double() - target.precise).abs()
         bad = ~((error <= widen * self.relative * target.precise.abs()) | same_bits_or_nan(got, target.reference))
         difference = describe(target.name, got, target.reference, bad)
@@ -99,6 +102,48 @@ class Chosen:
 
     def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
         return self.choose(arguments).right(target, got, arguments, widen)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole numbers that the precise value rounds to, either way near ties."""
+
+    near: float = 1e-3
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
+        if target.precise is None:
+            return Exact().check(target, got, arguments)
+        bad = ~((got.double() - target.precise).abs() <= 0.5 + self.near)
+        difference = describe(target.name, got, target.reference, bad)
+        return Check(strict=difference is None, paper=difference is None, difference=difference)
+
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        return self.check(target, got, arguments, widen).strict
+
+
+@dataclass(frozen=True)
+class First:
+    """Only the first rows, as many as `count` says; the others may hold anything."""
+
+    inner: Comparison
+    count: Callable[[Arguments], int]
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
+        rows = self.count(arguments)
+        precise = None if target.precise is None else target.precise[:rows]
+        part = replace(target, reference=target.reference[:rows], precise=precise)
+        return self.inner.check(part, got[:rows], arguments, widen)
+
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        return self.check(target, got, arguments, widen).strict
 
 
 def step_of(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
