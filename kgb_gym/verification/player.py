@@ -266,7 +266,7 @@ def _play(
             spare.poison()
             pick = tune(record, spare, pick)
         fence = Fence(device) if device != "cpu" else None
-        inputs = [fence.holding(b) if fence is not None else storage_of(bytearray(b)) for b in blobs]
+        inputs = [fence.holding(b) if fence is not None else storage_of(b, resizable=True) for b in blobs]
         if guard is not None:
             guard.rng = None if question["order"] is None else random.Random(question["order"])
         playback = Playback(record, inputs, kernels, device, seed, guard, fence)

@@ -182,7 +182,7 @@ def _ghost(subject: Subject) -> bool:
     record, session = subject.record, subject.session
     outputs = {v.storage for v in record.returns if isinstance(v, View) and v.numel}
     outputs |= {record.arguments[subject.tensor_index(n)].storage for n in subject.want.written}
-    inputs = [storage_of(bytearray(b)) for b in subject.blobs]
+    inputs = [storage_of(bytearray(b), resizable=True) for b in subject.blobs]
     playback = Playback(record, inputs, {}, "cpu", subject.seeds[0])
     playback.poison()
     try:

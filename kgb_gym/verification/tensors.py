@@ -70,7 +70,7 @@ def unpack(
     data: Mapping[str, Any], blobs: Sequence[bytearray], device: str = "cpu"
 ) -> tuple[Call, list[torch.UntypedStorage], list[torch.Tensor]]:
     """Inverse of `pack` on a device: the call, its storages, and its tensors in the order of `Call.tensors()`."""
-    storages = [storage_of(b, device) for b in blobs]
+    storages = [storage_of(b, device, resizable=True) for b in blobs]
     call = over(data, storages, device)
     return call, storages, call.tensors()
 
@@ -125,12 +125,14 @@ def storage_bytes(storage: torch.UntypedStorage) -> memoryview:
     return memoryview(cast(Any, flat.numpy())) if flat.numel() else memoryview(b"")
 
 
-def storage_of(data: bytearray, device: str = "cpu") -> torch.UntypedStorage:
-    """A storage over (CPU) or with a copy of (elsewhere) these bytes."""
+def storage_of(data: bytearray, device: str = "cpu", *, resizable: bool = False) -> torch.UntypedStorage:
+    """A storage with a copy of these bytes; on the CPU over the bytes themselves, unless it is to be `resizable`."""
     if not data:
         return torch.UntypedStorage(0, device=device)
     flat = torch.frombuffer(data, dtype=torch.uint8)
-    return (flat if device == "cpu" else flat.to(device)).untyped_storage()
+    if device == "cpu":
+        return (flat.clone() if resizable else flat).untyped_storage()
+    return flat.to(device).untyped_storage()
 
 
 def dense_bytes(tensor: torch.Tensor) -> memoryview:

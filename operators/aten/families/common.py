@@ -94,9 +94,10 @@ def strided(
 
 
 def buffer(make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str = "same") -> torch.Tensor:
-    """What is passed as `out=`: of the right shape in some layout (`same`: contiguous), or `empty` (to be resized)."""
-    if kind == "empty":
-        return make.out((0,), dtype)
+    """What is passed as `out=`: of the right shape in some layout (`same`: contiguous), or to be resized: `empty`, or
+    `small`, with two elements in a row."""
+    if kind in {"empty", "small"}:
+        return make.out((0,) if kind == "empty" else (2,), dtype)
     return make.out(shape, dtype, layout="contiguous" if kind == "same" else kind)
 
 

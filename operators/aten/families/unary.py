@@ -118,6 +118,7 @@ def interfaces(
     out = points(
         {"shape": (13, 31), "dtype": "float32", **base},
         {"shape": (7, 33), "dtype": "float16", "out": "empty", **base},
+        {"shape": (5, 9), "dtype": "float32", "out": "small", **base},
         {"shape": (5, 3, 11), "dtype": "bfloat16", "out": "dilated", "layout": "transposed", **base},
         {
             "shape": (17, 12),
