@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -125,15 +126,23 @@ class Interface:
         """The name of the Python function that a submission defines: the overload with `.` turned into `_`."""
         return self.name.replace(".", "_")
 
-    def cases(self, suite: str) -> Iterator[Case]:
+    def cases(self, suite: str) -> tuple[Case, ...]:
         """Every case of one suite, in a fixed order, without repetitions."""
-        seen: set[str] = set()
-        for grid in self.grids[suite]:
-            for params in grid.points:
-                case = Case(self.name, params, grid.origin, grid.timed)
-                if case.id not in seen:
-                    seen.add(case.id)
-                    yield case
+        if suite not in self._suites:
+            every = (Case(self.name, p, grid.origin, grid.timed) for grid in self.grids[suite] for p in grid.points)
+            first: dict[str, Case] = {}
+            for case in every:
+                first.setdefault(case.id, case)
+            self._suites[suite] = tuple(first.values())
+        return self._suites[suite]
+
+    @cached_property
+    def _suites(self) -> dict[str, tuple[Case, ...]]:
+        return {}
+
+    @cached_property
+    def _known_sizes(self) -> frozenset[str]:
+        return frozenset(_sizes(c.params) for suite in SUITES for c in self.cases(suite))
 
     def call(self, make: Maker, params: Mapping[str, Any]) -> Call:
         """Build the call of one case. `params` are JSON values; dtype names become `torch.dtype` first."""
@@ -142,11 +151,10 @@ class Interface:
     def hidden(self, seed: int, suite: str) -> Case:
         """One case of sizes that no grid holds, drawn from `seed`: a grid point with jittered parameters."""
         rng = random.Random(seed)
-        cases = list(self.cases(suite))
-        known = {_sizes(c.params) for s in SUITES for c in self.cases(s)}
+        cases = self.cases(suite)
         for _ in range(HIDDEN_TRIES):
             params = {k: plain_value(v) for k, v in self.jitter(rng, dict(rng.choice(cases).params)).items()}
-            if _sizes(params) not in known:
+            if _sizes(params) not in self._known_sizes:
                 break
         return Case(self.name, params, origin="hidden")
 

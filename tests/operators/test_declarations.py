@@ -109,7 +109,7 @@ def test_hidden_cases_build_and_have_an_answer(operator: Operator) -> None:
     for interface in operator.interfaces:
         known = {c.id for c in interface.cases("quick")}
         fresh = 0
-        for seed in range(50):
+        for seed in range(20):
             case = interface.hidden(seed, "quick")
             assert case.origin == "hidden"
             assert case == interface.hidden(seed, "quick")
@@ -117,7 +117,7 @@ def test_hidden_cases_build_and_have_an_answer(operator: Operator) -> None:
             answer = expected(operator, interface, interface.call(Maker(seed), case.params))
             assert answer.raises or answer.returns or answer.written, case.id
             fresh += case.id.removesuffix("#hidden") not in known
-        assert fresh >= 25, f"{interface.name}: hidden cases repeat the grid"
+        assert fresh >= 10, f"{interface.name}: hidden cases repeat the grid"
 
 
 def test_gold_defines_every_interface(operator: Operator) -> None:
