@@ -12,6 +12,7 @@ from kgb_gym.envs.actions import Action, BadAction
 from kgb_gym.envs.budgets import Budgets
 from kgb_gym.envs.episode import Episode
 from kgb_gym.envs.reward import RewardConfig, RewardTerms
+from kgb_gym.envs.scrub import Scrubber
 from kgb_gym.envs.tokens import Spent
 from kgb_gym.verdict import Verdict
 from kgb_gym.verification.protocols import Limits
@@ -67,7 +68,7 @@ class Step:
 
 
 def step_row(episode: Episode, setting: Setting, step: Step) -> dict[str, Any]:
-    """The row of `steps`. Texts are made valid Unicode: lone surrogates are written as escapes."""
+    """The row of `steps`. Texts are made valid Unicode, lone surrogates written as escapes, and scrubbed."""
     from kgb_gym.datasets import rows
 
     action = step.action
@@ -117,8 +118,7 @@ def step_row(episode: Episode, setting: Setting, step: Step) -> dict[str, Any]:
         sampling=transcript.get("sampling"),
         **columns,
     )
-    valid: dict[str, Any] = _valid(row)
-    return valid
+    return _clean(row)
 
 
 def episode_row(episode: Episode, setting: Setting) -> dict[str, Any]:
@@ -138,17 +138,23 @@ def episode_row(episode: Episode, setting: Setting) -> dict[str, Any]:
         ended_at=datetime.now(UTC),
         wall_s=episode.elapsed_s,
     )
-    valid: dict[str, Any] = _valid(row)
-    return valid
+    return _clean(row)
 
 
-def _valid(value: Any) -> Any:
+def _clean(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Valid Unicode, without secrets and the home folder's name."""
+    scrubber = Scrubber.of()
+    return {name: _valid(value, scrubber, name != "code") for name, value in row.items()}
+
+
+def _valid(value: Any, scrubber: Scrubber, home: bool) -> Any:
     if isinstance(value, str):
+        value = scrubber.text(value, home=home)
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, Mapping):
-        return {k: _valid(v) for k, v in value.items()}
+        return {k: _valid(v, scrubber, home) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         if value and isinstance(value[0], (int, float)):
             return value
-        return [_valid(v) for v in value]
+        return [_valid(v, scrubber, home) for v in value]
     return value

@@ -52,6 +52,7 @@ def main() -> int:
     except _Ended:
         status = 128 + signal.SIGTERM
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         end_all()
     return status
 

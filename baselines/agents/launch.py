@@ -76,9 +76,13 @@ def check_fence(reach: Reach) -> None:
         )
     project = Path(fences.__file__).resolve().parent.parent
     ours = [project, *(p.resolve() for p in project.iterdir() if p.is_symlink())]
-    for path in (*reach.readable, *_of_program(reach.program)):
+    system = (Path(p) for p in (*_system(), *fences.readable()))
+    for path in (*reach.readable, *_of_program(reach.program), *system):
         if any(own.is_relative_to(path.resolve()) for own in ours):
-            raise MissingProgram(f"{path} holds this package: an agent that may read it could read gold kernels")
+            raise MissingProgram(
+                f"{path} holds this package, and an agent that may read it could read gold kernels: keep it out of "
+                "--readable, and install the package into a virtual environment of its own"
+            )
 
 
 def environment(space: Workspace, reach: Reach, more: Mapping[str, str]) -> dict[str, str]:

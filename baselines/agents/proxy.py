@@ -5,7 +5,7 @@ The agent knows a secret of the episode in place of the key. What it sends is pa
 back, chunk by chunk; usage is read on the way, from JSON bodies and from event streams, of chat completions and of
 Anthropic's messages alike.
 
-Not covered: WebSockets, and protocols other than those two.
+Not covered: WebSockets, protocols other than those two, and a proxy of the environment's (`HTTPS_PROXY`) on the way out.
 """
 
 from __future__ import annotations

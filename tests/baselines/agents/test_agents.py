@@ -16,6 +16,8 @@ from kgb_gym.baselines.models import MissingProgram, ModelRefused, ModelUnavaila
 from kgb_gym.baselines.models.loopback import Answer, LoopbackServer
 from kgb_gym.operators import gold_source
 
+pytestmark = pytest.mark.skipif(not launch.fence.abi(), reason="this kernel has no Landlock: agents are refused on it")
+
 
 def steps_of(folder):
     return datasets.load_dataset(str(folder), "steps", split="train", cache_dir=str(folder.parent / "cache")).to_list()
@@ -107,13 +109,13 @@ def test_an_agent_is_kept_from_everything_but_its_folders_and_its_model(program,
             write("# passed")
         """
         play(agent(program(body)), record=tmp_path / "run")
-        assert not other.requests
     (step,) = steps_of(tmp_path / "run")
     tried = json.loads(step["completion"].splitlines()[0])["tried"]
     refused = {"gold", "file", "write", "judge's environment", "judge's memory", "verify"}
     assert {name: tried[name] for name in refused} == dict.fromkeys(refused, "PermissionError")
     assert tried["package"] in {"PermissionError", "ModuleNotFoundError"}
-    assert tried["other server"] == "URLError"
+    if launch.fence.abi() >= 4:
+        assert tried["other server"] == "URLError"
     assert (tried["work"], tried["home"], tried["model"]) == ("1", "1", "True")
     if launch.fence.abi() >= 6:
         assert tried["signal"] == "PermissionError"
@@ -298,6 +300,10 @@ def test_what_would_let_an_agent_read_gold_kernels_is_refused(program, agent, ro
     path = program("")
     with pytest.raises(MissingProgram, match="could read gold kernels"):
         AgentPolicy("claude-code", agent(path, reach={"readable": (root,)}))
+    with monkeypatch.context() as patch:
+        patch.setattr(launch, "_system", lambda: [str(root.parent)])
+        with pytest.raises(MissingProgram, match="a virtual environment of its own"):
+            AgentPolicy("claude-code", agent(path))
     monkeypatch.setattr(launch.fence, "abi", lambda: 0)
     with pytest.raises(MissingProgram, match="no Landlock.*--unfenced"):
         AgentPolicy("claude-code", agent(path))

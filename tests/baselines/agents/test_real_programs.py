@@ -6,8 +6,10 @@ import shutil
 
 import pytest
 
-from kgb_gym.baselines.agents import find_program
+from kgb_gym.baselines.agents import fence, find_program
 from kgb_gym.baselines.models.loopback import Answer, LoopbackServer
+
+pytestmark = pytest.mark.skipif(not fence.abi(), reason="this kernel has no Landlock: agents are refused on it")
 
 OPENCODE = os.environ.get("KGB_TEST_OPENCODE") or shutil.which("opencode")
 CLAUDE = os.environ.get("KGB_TEST_CLAUDE") or shutil.which("claude")
