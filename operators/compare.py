@@ -157,7 +157,8 @@ class Close:
         gate = self._gate(got.dtype, arguments, widen)
         scale = torch.as_tensor(self.scale(arguments) if self.scale else math.nan, dtype=torch.float64)
         own_scale = self.scale is not None
-        flat_scale = scale.broadcast_to(got.shape).reshape(-1) if own_scale and scale.numel() > 1 else scale
+        one = scale.numel() == 1
+        flat_scale = scale.reshape(()) if one else scale.broadcast_to(got.shape).reshape(-1)
         parts = [got.reshape(-1), target.reference.reshape(-1), target.precise.reshape(-1)]
         kept = None
         if target.touched is not None:

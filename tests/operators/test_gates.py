@@ -105,3 +105,12 @@ def strict(function: Callable[..., torch.Tensor], name: str, **params: Any) -> b
     call = interface.call(Maker(1), params)
     (target,) = expected(operator, interface, call).returns
     return operator.compare.check(target, function(*call.args), bind(operator, interface, call)).strict
+
+
+def test_a_scale_of_one_element_may_have_dimensions() -> None:
+    reference = torch.ones(1, 64, dtype=torch.float64)
+    gate = Close(scale=lambda arguments: torch.ones(1, 1))
+    target = Target("out", reference.float(), reference)
+    assert gate.check(target, reference.float(), {}).strict
+    wrong = gate.check(target, reference.float() * 1.5, {})
+    assert not wrong.strict and wrong.difference is not None and wrong.difference.mismatches == 64

@@ -1,5 +1,6 @@
 """Runs of methods that ask a model: early stop, resuming, limits of the whole run, servers that fail."""
 
+import _thread
 import io
 import json
 import threading
@@ -217,3 +218,34 @@ def test_other_settings_are_another_configuration(model):
 
     with pytest.raises(ConfigMismatch, match="early_stop: recorded true, given false"):
         running.run(replace(find("pass@1"), early_stop=False), operators=("aten/t",))
+
+
+class Busy:
+    """A policy that works for as long as it is let, as an agent does, and hears an interrupt at once."""
+
+    method, model, synthetic = "busy", None, False
+
+    def __init__(self):
+        self.closed = threading.Event()
+
+    def reset(self, operator, seed):
+        self.closed.clear()
+
+    def act(self, observation, info):
+        _thread.interrupt_main()
+        assert self.closed.wait(60), "nobody ended it"
+        raise RuntimeError("ended from outside")
+
+    def close(self):
+        self.closed.set()
+
+
+def test_an_interrupt_ends_what_works_without_turns(tmp_path):
+    config = RunConfig(method="gold", operators=OPERATORS, suite="smoke", platform="cpu")
+    running = Run(
+        config, tmp_path / "run", engine=shared_engine("cpu"), workers=1, policies=Busy,
+        progress=PlainProgress(io.StringIO()),
+    )  # fmt: skip
+    summary = running.carry_out()
+    assert (summary.interrupted, summary.outcomes, summary.complete) == (True, (), False)
+    assert load(tmp_path / "run").episodes.num_rows == 0
