@@ -67,10 +67,11 @@ def _c_parameter(interface: Interface, name: str, kind: str) -> str:
     if kind == "int":
         whole = "int64_t" if interface.name.endswith("_64") else "int"
         return f"long long int {name}" if name.startswith("stride") and whole == "int" else f"{whole} {name}"
-    return f"const {element} *{name}"
+    return f"const {_ELEMENTS.get(interface.name.removeprefix('cublas')[:1], 'void')} *{name}"
 
 
 def _element(routine: str) -> Any:
+    """The type of a routine's matrices; that of its scalars follows the first letter even where matrices have any."""
     letters = routine.removeprefix("cublas")
     if letters[:1] == "I" and letters[1:2].islower():
         return _ELEMENTS.get(letters[1].upper(), "void")
