@@ -43,7 +43,7 @@ def block_kernel(
         strict = tl.load(a_at + rows[None, :] * a_col, mask=below, other=0.0)
         diagonal = tl.full((BLOCK,), 1.0, dtype=tl.float32)
         if not UNIT:
-            diagonal = tl.load(a + a_first + rows * (a_row + a_col), mask=row_mask, other=1.0)
+            diagonal = tl.load(a + a_first + rows * (a_row + a_col), mask=row_mask)
         for step in range(tl.minimum(order - first, BLOCK)):
             here = index == step
             value = tl.sum(tl.where(here[:, None], right / diagonal[:, None], 0.0), axis=0)[None, :]

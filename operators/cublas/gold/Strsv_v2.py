@@ -33,7 +33,7 @@ def step_kernel(
         strict = tl.load(a + a_first + rows[:, None] * a_row + rows[None, :] * a_col, mask=below, other=0.0)
         diagonal = tl.full((BLOCK,), 1.0, dtype=tl.float32)
         if not UNIT:
-            diagonal = tl.load(a + a_first + rows * (a_row + a_col), mask=mask, other=1.0)
+            diagonal = tl.load(a + a_first + rows * (a_row + a_col), mask=mask)
         for step in range(tl.minimum(n - first, BLOCK)):
             here = index == step
             value = tl.sum(tl.where(here, right / diagonal, 0.0))

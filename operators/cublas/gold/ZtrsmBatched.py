@@ -64,8 +64,8 @@ def block_kernel(
         inverse_im = tl.zeros((BLOCK,), dtype=tl.float64)
         if not UNIT:
             diagonal_at = a + 2 * (a_first + rows * (a_row + a_col))
-            diagonal_re = tl.load(diagonal_at, mask=row_mask, other=1.0)
-            diagonal_im = SIGN * tl.load(diagonal_at + 1, mask=row_mask, other=0.0)
+            diagonal_re = tl.load(diagonal_at, mask=row_mask)
+            diagonal_im = SIGN * tl.load(diagonal_at + 1, mask=row_mask)
             size = diagonal_re * diagonal_re + diagonal_im * diagonal_im
             inverse_re = diagonal_re / size
             inverse_im = -diagonal_im / size

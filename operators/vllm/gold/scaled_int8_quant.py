@@ -13,7 +13,7 @@ def static_kernel(out, x, scale, azp, count, SHIFT: tl.constexpr, BLOCK: tl.cons
     code = (tl.clamp(quotient, -1000000.0, 1000000.0) + 12582912.0) - 12582912.0
     if SHIFT:
         code += tl.load(azp).to(tl.float32)
-    tl.store(out + at, tl.clamp(code, -128.0, 127.0).to(tl.int8), mask=mask)
+    tl.store(out + at, tl.clamp(code, -128.0, 127.0), mask=mask)
 
 
 @triton.jit
@@ -36,7 +36,7 @@ def by_row_kernel(out, x, scales, azps, hidden, SHIFT: tl.constexpr, BLOCK: tl.c
         factor = tl.where(largest > 0, tl.div_rn(127.0, largest), 0.0)
         code = (value * factor + 12582912.0) - 12582912.0
     tl.store(scales + row, scale)
-    tl.store(out + row * hidden + column, code.to(tl.int8), mask=mask)
+    tl.store(out + row * hidden + column, code, mask=mask)
 
 
 def scaled_int8_quant(input, scale=None, azp=None, symmetric=True):
