@@ -165,3 +165,18 @@ def codes(name: str, quotient: torch.Tensor, dtype: torch.dtype) -> Target:
 def value(name: str, precise: torch.Tensor, dtype: torch.dtype = torch.float32) -> Target:
     """The target of a floating-point output: its precise value (float64)."""
     return Target(name, precise.to(dtype), precise)
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Memory that may hold anything after the call."""
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def check(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> Check:
+        return Check(strict=True, paper=True)
+
+    def right(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float = 1.0) -> bool:
+        return True
