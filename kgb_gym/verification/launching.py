@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import torch
 
+from kgb_gym.platforms.guard import Guard
 from kgb_gym.verification.mount import Mount
 from kgb_gym.verification.record import (
     Function,
@@ -33,6 +34,8 @@ class Held:
         self.recording: Recording | None = None
         self.mount: Mount | None = None
         self._original: dict[type, Callable[..., Any]] = {}
+        self.guard: Guard | None = None
+        """Watches the interpreter's memory and draws the order of programs; None where nothing is launched there."""
 
     def install(self) -> None:
         from triton.runtime.autotuner import Autotuner
@@ -55,6 +58,8 @@ class Held:
     def _launch_now(self, kernel: Any, args: Any, grid: Any, kwargs: Any) -> None:
         """The real launch: with the mount lifted and no mode active, as the interpreter computes with ATen itself."""
         original = next(run for kind, run in self._original.items() if isinstance(kernel, kind))
+        if self.guard is not None:
+            self.guard.allow(list(_given(kernel, args, kwargs)))
         lifted = self.mount.lifted() if self.mount is not None else nullcontext()
         with lifted, torch._C._DisableTorchDispatch():
             original(kernel, *args, grid=grid, warmup=False, **kwargs)
@@ -136,6 +141,21 @@ class Held:
             return value
         raise TypeError(f"the argument {name} of {kernel.fn.__name__} is a {type(value).__name__}: pass tensors, numbers, "
                         "None, strings, Triton types or jitted functions")  # fmt: skip
+
+
+def _given(kernel: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, int, int]]:
+    """The memory of a launch's tensors: names joined where they share a storage."""
+    bound = inspect.signature(kernel.fn).bind_partial(
+        *args, **{k: v for k, v in kwargs.items() if k in inspect.signature(kernel.fn).parameters}
+    )
+    names: dict[int, tuple[list[str], int]] = {}
+    for name, value in bound.arguments.items():
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, torch.Tensor) and part.untyped_storage().nbytes():
+                storage = part.untyped_storage()
+                names.setdefault(storage.data_ptr(), ([], storage.nbytes()))[0].append(name)
+    for start, (arguments, nbytes) in names.items():
+        yield "/".join(arguments), start, start + nbytes
 
 
 KNOWN_OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"})

@@ -133,11 +133,12 @@ def live_question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[
     want = expected(session.operator, trial.interface, call)
     tree, blobs = pack(call)
     arguments = bind(session.operator, trial.interface, call)
-    order: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for tensor in call.tensors():
-        order.setdefault(tensor.untyped_storage()._cdata, len(order))
-    written = sorted({order[argument(arguments, n).untyped_storage()._cdata] for n in want.written})
-    return {"interface": trial.interface.name, "call": tree, "outputs": True, "written": written}, blobs
+        numbers.setdefault(tensor.untyped_storage()._cdata, len(numbers))
+    written = sorted({numbers[argument(arguments, n).untyped_storage()._cdata] for n in want.written})
+    order = derive(session.job, trial.case.id, "order")
+    return {"interface": trial.interface.name, "call": tree, "outputs": True, "written": written, "order": order}, blobs
 
 
 def judge_live(

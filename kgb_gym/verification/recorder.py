@@ -8,6 +8,7 @@ foreign buffers, recursion) is evidence, not proof of innocence.
 from __future__ import annotations
 
 import linecache
+import random
 import socket
 import sys
 import types
@@ -21,6 +22,7 @@ import torch
 
 from kgb_gym.operators.maker import Seeded
 from kgb_gym.operators.policy import Policy
+from kgb_gym.platforms.guard import Guard
 from kgb_gym.verification import wire
 from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.launching import Held
@@ -52,6 +54,9 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     data_dependent = bool(head.get("data_dependent"))
     held = Held(filename, live=bool(head.get("live")))
     held.install()
+    if held.live and device == "cpu":
+        held.guard = Guard()
+        held.guard.install()
     keeper = Keeper(filename)
     keeper.watch.awake = True
     try:
@@ -122,6 +127,8 @@ def _record(
     for tensor in tensors:
         recording.register(tensor, numbers[tensor.untyped_storage()._cdata])
     held.recording = recording
+    if held.guard is not None:
+        held.guard.rng = random.Random(question.get("order"))
     answer: dict[str, Any] = {}
     out: list[memoryview] = []
     try:
