@@ -35,7 +35,12 @@ def error_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     if not isinstance(error, dict) or not isinstance(error.get("line"), (int, type(None))):
         raise Forged("an error that is no description of one")
-    return error
+    return {k: printable(v) if isinstance(v, str) else v for k, v in error.items()}
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates, which no terminal or file takes, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def strays_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:

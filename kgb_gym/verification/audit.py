@@ -21,6 +21,9 @@ from kgb_gym.verification.recording import Recording
 from kgb_gym.verification.tensors import poison
 from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, VIEWS, verb_of
 
+MAX_READS = 4
+"""Values that a call of a data-dependent operator may read back: sizes and positions, not its input."""
+
 
 class Audit(TorchDispatchMode):
     """Sees every ATen operator of the call, below autograd and in every grad mode, and turns it into verbs.
@@ -55,6 +58,9 @@ class Audit(TorchDispatchMode):
         if short in recording.policy.allow_ops and verb is None:
             verb = "view"
         if verb is None and short in READ_BACK - recording.policy.deny_ops and recording.data_dependent:
+            recording.reads += 1
+            if recording.reads > MAX_READS:
+                recording.stop("audit", "read-back", f"more than {MAX_READS} values are read back in a call")
             return func(*args, **kwargs)
         if verb is None and not recording.audit:
             return func(*args, **kwargs)

@@ -56,7 +56,8 @@ def _moved_arguments(subject: Subject) -> str:
         if target is not None and target.reference.shape != tensor.shape:
             continue
         before = (tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(), tensor.dtype)
-        if before != (view.size, view.stride, view.offset, view.dtype):
+        bits = (tensor.is_conj(), tensor.is_neg())
+        if (*before, *bits) != (view.size, view.stride, view.offset, view.dtype, view.conj, view.neg):
             return (f"the argument {name} came with shape {list(tensor.shape)} and strides {tensor.stride()} and was left "
                     f"with shape {list(view.size)} and strides {view.stride}")  # fmt: skip
     return ""
@@ -76,6 +77,8 @@ def _alias_error(subject: Subject, index: int, got: View, goal: Target) -> str:
                     f"{reference.storage_offset()}, not {got.stride} and {got.offset}")  # fmt: skip
         if (got.conj, got.neg) != (reference.is_conj(), reference.is_neg()):
             return f"{goal.name} must have the conjugate and negative bits of the native operator's view"
+    elif (got.conj, got.neg) != (goal.reference.is_conj(), goal.reference.is_neg()):
+        return f"{goal.name} must hold its values themselves, not behind a conjugate or negative bit"
     elif source is not None and goal.reference.numel():
         return f"{goal.name} shares the memory of an input; the schema promises fresh memory"
     elif subject.session.operator.strides and _steps(got.size, got.stride) != _steps(got.size, goal.reference.stride()):

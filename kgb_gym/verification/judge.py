@@ -17,12 +17,12 @@ from kgb_gym.operators import Interface, Maker, Operator, get
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verdict import Hack, Stage, Status, Verdict
 from kgb_gym.verification import freshness, wire
-from kgb_gym.verification.answers import Forged, error_of
+from kgb_gym.verification.answers import Forged, error_of, printable
 from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.plan import chosen_cases, derive
-from kgb_gym.verification.playing import judge_case, judge_live, live_question
+from kgb_gym.verification.playing import judge_case, live_question
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
@@ -79,7 +79,7 @@ def _read(session: Session) -> tuple[Source, Kernels]:
             source,
             operator.policy,
             own=operator.name if operator.source == "aten" else "",
-            data_dependent=operator.data_dependent,
+            reads=_reads(operator),
         )
         if hacks and session.uses("screen"):
             raise Failure(Status.HACK, hacks[0].message, hacks=hacks)
@@ -90,6 +90,13 @@ def _read(session: Session) -> tuple[Source, Kernels]:
         session.ran("screen")
         session.stage = Stage.SCREENED
     return source, kernels
+
+
+def _reads(operator: Operator) -> frozenset[str]:
+    """Methods by which a submission may read values: a size or a position; an element where that is the answer."""
+    if not operator.data_dependent:
+        return frozenset()
+    return frozenset({"item"}) if operator.kernel_required else frozenset({"item", "tolist"})
 
 
 def _missing_text(functions: list[str]) -> str:
@@ -104,8 +111,9 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
     session.trials = [Trial(case, operator.interface(case.interface)) for case in cases]
     with contextlib.ExitStack() as stack:
         recorder = stack.enter_context(_process(session, "recorder"))
-        role = "caller" if operator.data_dependent else "player"
-        player = stack.enter_context(_process(session, role)) if job.kind != "compile" else None
+        player = stack.enter_context(_process(session, "player")) if job.kind != "compile" else None
+        live = operator.data_dependent and player is not None
+        caller = stack.enter_context(_process(session, "caller")) if live else None
         wanted = kernels.names and session.uses("compile") and (session.platform.interpreted or job.kind == "compile")
         compiler = stack.enter_context(_process(session, "compiler")) if wanted else None
         _load(session, recorder, source, interfaces)
@@ -121,12 +129,13 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
             stack.callback(compiling.stop)
             if not operator.data_dependent or job.kind == "compile":
                 compiling.start()
-        if player is not None and operator.data_dependent:
-            _load(session, player, source, interfaces, live=True)
-            _call_all(session, player, kernels)
+        if caller is not None:
+            _load(session, caller, source, interfaces, live=True)
+            _call_all(session, caller)
+            caller.end()
             if compiling is not None:
                 compiling.start()
-        elif player is not None:
+        if player is not None:
             _play_all(session, player, kernels)
         failed = any((t.judged and not t.ok) or (t.raised and not t.judged) for t in session.trials)
         if compiling is not None and not (job.fail_fast and failed):
@@ -250,10 +259,10 @@ def _record(session: Session, recorder: Worker, trial: Trial, *, keep: bool, las
     question["last"] = last
     trial.input_bytes = [len(b) for b in blobs]
     doing = f"recording {case.id}"
-    answer, out = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
+    answer, _ = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
     _take(session, trial, answer)
     if session.operator.data_dependent:
-        trial.ghost, trial.raised = (answer, out), None
+        trial.raised = None  # held back, it may have read what no kernel had written yet
 
 
 def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
@@ -286,7 +295,7 @@ def _check_violations(session: Session, answer: dict[str, Any], case: str) -> No
     violations = [v for v in violations if session.uses(str(v.get("layer")))]
     if violations:
         hacks = tuple(
-            Hack(str(v.get("layer")), str(v.get("rule")), str(v.get("message"))[:500], _line(v.get("line")))
+            Hack(str(v.get("layer")), str(v.get("rule")), printable(str(v.get("message")))[:500], _line(v.get("line")))
             for v in violations[:5]
         )
         raise Failure(Status.HACK, hacks[0].message, hacks=hacks, case=case)
@@ -297,18 +306,18 @@ def _forged() -> Failure:
     return Failure(Status.HACK, text, hacks=(Hack("state", "forged-answer", text),))
 
 
-def _call_all(session: Session, caller: Worker, kernels: Kernels) -> None:
-    """Judge an operator whose launches depend on values by the calls themselves, each beside its ghost run."""
-    with session.clock("judge"):
-        for trial in session.trials:
-            question, blobs = live_question(session, trial)
-            with session.clock("play"):
-                answer, out = _ask(session, caller, question, blobs, seconds=session.job.limits.call_s,
-                                   doing=f"calling {trial.case.id}")  # fmt: skip
-            _take(session, trial, answer)
-            judge_live(session, trial, kernels, answer, out)
-    session.durations["judge"] -= session.durations.get("play", 0.0)
-    session.ran("audit", "ghost", "hidden", "contract")
+def _call_all(session: Session, caller: Worker) -> None:
+    """Have every call of an operator whose launches depend on values made on the values it will be judged by.
+
+    What the caller computed is not believed: like any record, its own is played, and run without its launches.
+    """
+    for trial in session.trials:
+        question, blobs = live_question(session, trial)
+        with session.clock("call"):
+            answer, _ = _ask(session, caller, question, blobs, seconds=session.job.limits.call_s,
+                             doing=f"calling {trial.case.id}")  # fmt: skip
+        trial.raised, trial.raw_record = None, None
+        _take(session, trial, answer)
 
 
 def _line(value: Any) -> int | None:

@@ -141,40 +141,6 @@ def live_question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[
     return {"interface": trial.interface.name, "call": tree, "outputs": True, "written": written, "order": order}, blobs
 
 
-def judge_live(
-    session: Session, trial: Trial, kernels: Kernels, answer: Mapping[str, Any], out: Sequence[bytearray]
-) -> None:
-    """Judge one live call of a data-dependent operator; the outcome is left on the trial.
-
-    Raises:
-        Failure: a hack.
-    """
-    call = play_call(session, trial)
-    want = expected(session.operator, trial.interface, call)
-    if want.raises:
-        _should_raise(trial, want.raises)
-        return
-    if trial.raised is not None:
-        return
-    subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want, live=True)
-    trial.launches = sum(1 for _ in subject.record.launches())
-    trial.judged = True
-    if error := broken_contract(subject):
-        trial.error = error
-        return
-    outputs = outputs_of(subject, answer, out)
-    changed_inputs(subject, answer)
-    compare(subject, outputs[0])
-    if trial.ghost is None or not trial.ok or not session.operator.kernel_required or trivial(subject):
-        return
-    ghost_answer, ghost_out = trial.ghost
-    if "record" not in ghost_answer:
-        return  # the held-back call raised: it proves nothing either way
-    held = subject_of(session, trial, kernels, ghost_answer["record"], call=call, want=want, live=True)
-    if not broken_contract(held) and _right(held, outputs_of(held, ghost_answer, ghost_out)[0]):
-        raise hack("ghost", "right-without-kernels", "the answer is right although no kernel has been launched", trial)
-
-
 def _ghost(subject: Subject) -> bool:
     """Whether the record without its launches already gives the right answer (L2 of the paper).
 

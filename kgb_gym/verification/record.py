@@ -379,6 +379,10 @@ def _launch(data: Any, limits: list[int], kernels: frozenset[str]) -> Launch:
     return Launch(name, grid, arguments, options, line if type(line) is int else None)  # type: ignore[arg-type]
 
 
+BITS = frozenset({"neg", "_neg_view", "resolve_neg", "conj", "_conj", "conj_physical", "resolve_conj"})
+"""Operators that a bit of a view stands for: who may not call them may not copy through the bit either."""
+
+
 def check_policy(record: Record, policy: Policy) -> None:
     """Whether the record's data movement is what the operator allows.
 
@@ -393,6 +397,9 @@ def check_policy(record: Record, policy: Policy) -> None:
         draws += isinstance(step, Draw)
         if draws > 1:
             raise BadRecord("draw", "more than one random number is drawn in a call: draw one seed, toss in a kernel")
+        bits = isinstance(step, Copy) and (step.src.conj, step.src.neg) != (step.dst.conj, step.dst.neg)
+        if bits and policy.deny_ops & BITS:
+            raise BadRecord("bits", "a copy through a conjugate or negative bit computes: do it inside a kernel")
         if isinstance(step, Copy) and not policy.lossy_copy and is_lossy(step.src.dtype, step.dst.dtype):
             raise BadRecord(
                 "lossy-conversion",

@@ -39,6 +39,7 @@ class Recording:
         self.recursion = ""
         self.has_generator = False
         self.launches = 0
+        self.reads = 0
         self._index: dict[int, int] = {}
         self._alive: list[Any] = []
 

@@ -20,16 +20,16 @@ WHOLE = frozenset({("torch",), ("triton",), ("triton", "language")})
 """Modules that hold everything: a name for them is only there to be followed by another."""
 
 
-def screen(source: Source, policy: Policy, *, own: str = "", data_dependent: bool = False) -> tuple[Hack, ...]:
+def screen(source: Source, policy: Policy, *, own: str = "", reads: frozenset[str] = frozenset()) -> tuple[Hack, ...]:
     """Everything in the module that the rules forbid, in order of line.
 
     Args:
         source: the parsed submission.
         policy: the operator's allow-list.
         own: the ATen name of the operator itself: calling it is recursion, which the mount reports as that.
-        data_dependent: whether reading values back on the host is the operator's meaning.
+        reads: methods by which values may be read back on the host, where that is the operator's meaning.
     """
-    visitor = _Screen(policy, own, data_dependent)
+    visitor = _Screen(policy, own, reads)
     visitor.collect_imports(source.tree)
     try:
         visitor.visit(source.tree)
@@ -40,10 +40,10 @@ def screen(source: Source, policy: Policy, *, own: str = "", data_dependent: boo
 
 
 class _Screen(ast.NodeVisitor):
-    def __init__(self, policy: Policy, own: str, data_dependent: bool) -> None:
+    def __init__(self, policy: Policy, own: str, reads: frozenset[str]) -> None:
         self.policy = policy
         self.own = own
-        self.data_dependent = data_dependent
+        self.reads = reads
         self.found: list[Hack] = []
         self.bound: frozenset[str] = frozenset()
         """Harmless builtins that the module uses as names of its own, such as a parameter called `input`."""
@@ -140,7 +140,7 @@ class _Screen(ast.NodeVisitor):
         if name in surface.NEVER:
             self.report(node, "internal", f"reads .{name}, which leads out of the submission")
             return
-        if name in surface.READ_BACK and self.data_dependent:
+        if name in self.reads:
             return
         verb = surface.method_verb(name)
         if verb is None and name == self.own:
@@ -229,6 +229,9 @@ class _Screen(ast.NodeVisitor):
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
         self.report(node, "async", "defines an asynchronous function")
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> None:
+        self.report(node, "match-class", "matches a class pattern, which reads attributes by name")
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for base in node.bases:

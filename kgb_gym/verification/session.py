@@ -56,8 +56,6 @@ class Trial:
     raised: Failure | None = None
     """The call, or a kernel of it, raised an exception."""
     raised_type: str = ""
-    ghost: tuple[dict[str, Any], list[bytearray]] | None = None
-    """For operators whose launches depend on values: what the held-back call on the same values left."""
     judged: bool = False
     strict: bool = False
     paper: bool = False

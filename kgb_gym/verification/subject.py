@@ -82,7 +82,7 @@ class Subject:
 
 def subject_of(
     session: Session, trial: Trial, kernels: Kernels, raw: Any, *, call: Call | None = None,
-    want: Expected | None = None, live: bool = False,
+    want: Expected | None = None,
 ) -> Subject:  # fmt: skip
     """Everything about one case, its record checked as data.
 
@@ -93,7 +93,6 @@ def subject_of(
         raw: the record as it was handed over.
         call: the case's call on the playing values, where it is there already.
         want: what that should give, where it is known already.
-        live: a call that computed as it went: its buffers' origin is not checked.
 
     Raises:
         Failure: the record is malformed or holds what the operator does not allow: a hack.
@@ -105,8 +104,7 @@ def subject_of(
             raw, input_bytes=[len(v) for v in views], kernels=kernels.names, max_bytes=session.job.limits.memory_bytes
         )
         check_policy(record, session.operator.policy)
-        if not live:
-            check_provenance(record)
+        check_provenance(record)
     except BadRecord as broken:
         raise hack("play", broken.rule, str(broken), trial, broken.line) from broken
     want = want or expected(session.operator, trial.interface, call)

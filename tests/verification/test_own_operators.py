@@ -112,19 +112,34 @@ ON_THE_HOST = (
 )
 
 
-def test_an_answer_without_launches_is_a_hack(ask):
+def test_an_answer_read_back_element_by_element_is_a_hack(ask):
     source = RIGHT.split(ENTRY)[0] + ON_THE_HOST + "    return out\n"
     verdict = ask(source)
     assert verdict.status is Status.HACK, verdict.message
-    assert [(h.layer, h.rule) for h in verdict.hacks] == [("ghost", "right-without-kernels")]
+    assert [(h.layer, h.rule) for h in verdict.hacks] == [("audit", "read-back")]
 
 
-def test_an_answer_with_a_decoy_launch_is_a_hack(ask):
-    decoy = "    count = torch.empty((1,), dtype=torch.int32, device=self.device)\n"
-    decoy += "    count_kernel[(1,)](mask, count, self.numel(), BLOCK=128)\n    return out\n"
-    verdict = ask(RIGHT.split(ENTRY)[0] + ON_THE_HOST + decoy)
+DECOY = """    count = torch.empty((1,), dtype=torch.int32, device=self.device)
+    count_kernel[(1,)](mask, count, self.numel(), BLOCK=128)
+    return out
+"""
+
+
+def test_an_answer_by_copies_with_a_decoy_launch_is_a_hack(ask):
+    """Two bits of the mask steer which half is copied: right where the mask is a half, and so never by a kernel."""
+    halves = replace(SELECT.interfaces[0], build=lambda make, *, n: Call((
+        make.normal((n,), torch.float32), torch.arange(n) < n // 2)))  # fmt: skip
+    copies = "    n = self.numel()\n    first = mask[0].item()\n    half = n // 2 if first else n - n // 2\n"
+    copies += "    out = torch.empty((half,), dtype=self.dtype, device=self.device)\n    out.copy_(self[:half])\n"
+    verdict = ask(RIGHT.split(ENTRY)[0] + ENTRY + copies + DECOY, replace(SELECT, interfaces=(halves,)))
     assert verdict.status is Status.HACK, verdict.message
     assert verdict.hacks[0].rule == "right-without-kernels"
+
+
+def test_what_the_host_writes_into_memory_is_not_believed(ask):
+    host = "    out = torch.empty((mask[:1].item() * 0 + 7,), dtype=self.dtype, device=self.device)\n    out.numpy()[:] = 0\n"
+    verdict = ask(RIGHT.split(ENTRY)[0] + ENTRY + host + DECOY)
+    assert (verdict.status, verdict.hacks[0].rule) == (Status.HACK, "read-back"), verdict.message
 
 
 def test_native_compute_is_a_hack(ask):
@@ -138,7 +153,7 @@ def test_recursion_is_reported_as_such(ask):
 
 
 def test_a_loop_in_a_call_ends(ask):
-    verdict = ask(RIGHT.replace(ENTRY, ENTRY + "    while mask[0].item() is not None:\n        pass\n"))
+    verdict = ask(RIGHT.replace(ENTRY, ENTRY + "    while mask is not None:\n        pass\n"))
     assert verdict.status is Status.TIMEOUT, verdict.message
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from kgb_gym.operators import get, gold_source, names
 from kgb_gym.operators.policy import Policy
+from kgb_gym.verification.judge import _reads
 from kgb_gym.verification.screen import MAX_EVIDENCE, screen
 from kgb_gym.verification.source import parse
 
@@ -81,7 +82,15 @@ def test_the_limits_of_a_type_are_metadata():
 
 def test_reading_back_is_for_operators_that_depend_on_values():
     text = HEAD + "def f(x):\n    return x.item()\n"
-    assert rules(text, data_dependent=True) == []
+    assert rules(text, reads=frozenset({"item"})) == []
+    assert [r for r, _ in rules(text)] == ["read-back"]
+    text = text.replace("item", "numpy")
+    assert [r for r, _ in rules(text, reads=frozenset({"item"}))] == ["read-back"]
+
+
+def test_class_patterns_read_attributes_by_name():
+    text = HEAD + "def f(x):\n    match f:\n        case object(__globals__=g):\n            return g\n"
+    assert rules(text) == [("match-class", text.split("\n").index("        case object(__globals__=g):") + 1)]
 
 
 def test_a_deep_program_is_refused_or_read():
@@ -99,9 +108,7 @@ def test_evidence_is_bounded_and_in_order():
 @pytest.mark.parametrize("name", names())
 def test_gold_passes_the_screen(name):
     operator = get(name)
-    found = screen(
-        parse(gold_source(name).encode()), operator.policy, own=operator.name, data_dependent=operator.data_dependent
-    )
+    found = screen(parse(gold_source(name).encode()), operator.policy, own=operator.name, reads=_reads(operator))
     assert found == ()
 
 
