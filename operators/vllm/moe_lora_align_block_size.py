@@ -60,7 +60,8 @@ def _segments(a: Mapping[str, Any]) -> torch.Tensor:
     segment = torch.zeros(a["max_loras"], a["max_num_tokens_padded"], dtype=torch.int64)
     for adapter in _adapters(a):
         segment[adapter] = _aligned(a, adapter)["segment"]
-    return segment + rows
+    apart: torch.Tensor = segment + rows
+    return apart
 
 
 def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
