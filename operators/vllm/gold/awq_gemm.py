@@ -30,7 +30,7 @@ def awq_kernel(
         group = start // group_size
         code = (tl.load(weight + k[:, None] * (N // 8) + (n // 8)[None, :]) >> shift) & 15
         zero = (tl.load(zeros + group * (N // 8) + n // 8)[None, :] >> shift) & 15
-        scale = tl.load(scales + group * N + n)[None, :].to(tl.float32)
+        scale = tl.load(scales + group * N + n)[None, :]
         w = ((code - zero).to(tl.float32) * scale).to(tl.float16)
         left = tl.load(a + m[:, None] * K + k[None, :], mask=rows, other=0.0)
         total = tl.dot(left, w, total)
