@@ -76,7 +76,7 @@ PUBLISHED = ((1, 256, 256), (16, 256, 256), (32, 256, 256), (64, 512, 512))
 BITS = (2, 3, 4, 8)
 _EXLLAMA: dict[str, Any] = {"exllama": (True,), "order": ("none", "perm")}
 _PLAIN: dict[str, Any] = {"exllama": (False,), "order": ("none", "groups")}
-_LARGE = ((1, 6144, 4096), (24, 640, 4096), (51, 1024, 1024), (240, 6144, 4096), (9, 128, 256))
+_LARGE = ((1, 640, 4096), (24, 640, 1024), (51, 1024, 512), (240, 512, 1024), (9, 128, 256))
 GRIDS = {
     "paper": (
         grids.product(timed=True, **axes(SIZES, PUBLISHED), bit=(4,), group=(128,)),
@@ -86,6 +86,7 @@ GRIDS = {
             )
             for kind in (_EXLLAMA, _PLAIN)
         ),
+        grids.points({SIZES: (240, 6144, 4096), "bit": 4, "group": 128, "order": "perm"}),
     ),
     "quick": tuple(
         grids.pairwise(

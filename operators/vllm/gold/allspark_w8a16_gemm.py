@@ -25,9 +25,9 @@ def allspark_kernel(
     r = n % 32
     line = (8 * (n // 32) + r % 8) * 4 * K + 4 * (r // 8)
     stored = n // 32 * 32 + 4 * (r % 8) + r // 8
-    scale = tl.load(scales + stored, mask=columns, other=0.0).to(tl.float32)[None, :]
+    scale = tl.load(scales + stored, mask=columns).to(tl.float32)[None, :]
     if ZEROS:
-        zero = tl.load(zeros + stored, mask=columns, other=0.0).to(tl.float32)[None, :]
+        zero = tl.load(zeros + stored, mask=columns).to(tl.float32)[None, :]
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start in range(0, K, BLOCK_K):
         k = start + tl.arange(0, BLOCK_K)

@@ -42,8 +42,8 @@ def scaled_kernel(
             total = tl.dot(x, y, total, out_dtype=tl.int32)
         elif BLOCKS:
             # A step never leaves a block of 128.
-            left = tl.load(scale_a + m * a_scale_row + start // 128 * a_scale_block, mask=rows, other=0.0)
-            right = tl.load(scale_b + start // 128 * b_scale_row + n // 128 * b_scale_block, mask=columns, other=0.0)
+            left = tl.load(scale_a + m * a_scale_row + start // 128 * a_scale_block, mask=rows)
+            right = tl.load(scale_b + start // 128 * b_scale_row + n // 128 * b_scale_block, mask=columns)
             part = tl.dot(x.to(tl.float16), y.to(tl.float16))
             total += part * (left[:, None] * right[None, :])
         else:
@@ -51,11 +51,11 @@ def scaled_kernel(
     if BLOCKS:
         value = total
     else:
-        by_column = tl.load(scale_b + n, mask=columns, other=0.0) if COLUMN else tl.load(scale_b + n * 0)
-        by_row = tl.load(scale_a + m, mask=rows, other=0.0) if ROW else tl.load(scale_a + m * 0)
+        by_column = tl.load(scale_b + n, mask=columns) if COLUMN else tl.load(scale_b + n * 0)
+        by_row = tl.load(scale_a + m, mask=rows) if ROW else tl.load(scale_a + m * 0)
         value = by_row[:, None] * (by_column[None, :] * total.to(tl.float32))
     if BIAS:
-        value += tl.load(bias + n, mask=columns, other=0.0).to(tl.float32)[None, :]
+        value += tl.load(bias + n, mask=columns).to(tl.float32)[None, :]
     at = out + m[:, None] * N + n[None, :]
     tl.store(at, value.to(out.dtype.element_ty), mask=rows[:, None] & columns[None, :])
 

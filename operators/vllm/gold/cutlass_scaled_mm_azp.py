@@ -36,15 +36,15 @@ def scaled_kernel(
         x = tl.load(a + m[:, None] * a_stride + k[None, :], mask=rows[:, None] & (k < K)[None, :], other=0)
         y = tl.load(b + k[:, None] + n[None, :] * b_stride, mask=(k < K)[:, None] & columns[None, :], other=0)
         total = tl.dot(x, y, total, out_dtype=tl.int32)
-    correction = tl.load(azp_adj + n, mask=columns, other=0)[None, :]
+    correction = tl.load(azp_adj + n, mask=columns)[None, :]
     if TOKEN:
-        correction = correction * tl.load(azp + m, mask=rows, other=0)[:, None]
+        correction = correction * tl.load(azp + m, mask=rows)[:, None]
     total -= correction
-    by_column = tl.load(scale_b + n, mask=columns, other=0.0) if COLUMN else tl.load(scale_b + n * 0)
-    by_row = tl.load(scale_a + m, mask=rows, other=0.0) if ROW else tl.load(scale_a + m * 0)
+    by_column = tl.load(scale_b + n, mask=columns) if COLUMN else tl.load(scale_b + n * 0)
+    by_row = tl.load(scale_a + m, mask=rows) if ROW else tl.load(scale_a + m * 0)
     value = by_row[:, None] * (by_column[None, :] * total.to(tl.float32))
     if BIAS:
-        value += tl.load(bias + n, mask=columns, other=0.0).to(tl.float32)[None, :]
+        value += tl.load(bias + n, mask=columns).to(tl.float32)[None, :]
     at = out + m[:, None] * N + n[None, :]
     tl.store(at, value.to(out.dtype.element_ty), mask=rows[:, None] & columns[None, :])
 

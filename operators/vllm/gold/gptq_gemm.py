@@ -48,15 +48,15 @@ def gptq_kernel(
             i = k % PACK
             shift = i // 2 * BITS + i % 2 * 16 if SHUFFLED and BITS < 8 else i * BITS
         at = weight + word.to(tl.int64)[:, None] * N + n[None, :]
-        code = tl.load(at, mask=inside, other=0) >> shift[:, None]
+        code = tl.load(at, mask=inside) >> shift[:, None]
         if BITS == 3 and SHUFFLED:
             last = (i >= 30)[:, None]
-            middle = tl.load(at + N, mask=inside & last, other=0) >> shift[:, None]
-            high = tl.load(at + 2 * N, mask=inside & last, other=0) >> shift[:, None]
+            middle = tl.load(at + N, mask=inside & last) >> shift[:, None]
+            high = tl.load(at + 2 * N, mask=inside & last) >> shift[:, None]
             code = tl.where(last, (code & 1) | ((middle & 1) << 1) | ((high & 1) << 2), code)
         elif BITS == 3:
             over = (shift > 29)[:, None]
-            rest = tl.load(at + N, mask=inside & over, other=0) << (32 - tl.maximum(shift, 1))[:, None]
+            rest = tl.load(at + N, mask=inside & over) << (32 - tl.maximum(shift, 1))[:, None]
             # The sign fills the high bits of the shifted word.
             code = tl.where(over, (code & ((1 << (32 - tl.maximum(shift, 1))[:, None]) - 1)) | rest, code)
         code &= TOP
@@ -66,14 +66,14 @@ def gptq_kernel(
         else:
             group = tl.load(index + k).to(tl.int64)
         zero_at = zeros + group[:, None] * (N // 32 * BITS) + (zero_bit // 32)[None, :]
-        zero = tl.load(zero_at, mask=inside, other=0) >> zero_shift[None, :]
+        zero = tl.load(zero_at, mask=inside) >> zero_shift[None, :]
         if BITS == 3:
             split = (zero_shift > 29)[None, :]
             low = (32 - tl.maximum(zero_shift, 1))[None, :]
-            more = tl.load(zero_at + 1, mask=inside & split, other=0) << low
+            more = tl.load(zero_at + 1, mask=inside & split) << low
             zero = tl.where(split, (zero & ((1 << low) - 1)) | more, zero)
         zero = (zero & TOP) + zero_step
-        scale = tl.load(scales + group[:, None] * N + n[None, :], mask=inside, other=0.0).to(tl.float32)
+        scale = tl.load(scales + group[:, None] * N + n[None, :], mask=inside).to(tl.float32)
         w = ((code - zero).to(tl.float32) * scale).to(tl.float16)
         if PERM:
             column = tl.load(index + k)
