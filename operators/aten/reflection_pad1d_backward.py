@@ -5,6 +5,7 @@ from typing import Any
 from kgb_gym.operators.aten.families import resampling
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
+from kgb_gym.operators.aten.families.shaping import NO_COPY
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
@@ -72,5 +73,6 @@ OPERATOR = Operator(
         ),
         "16-bit sums may be rounded at every step.",
     ),
+    policy=NO_COPY,
     family="windows",
 )
