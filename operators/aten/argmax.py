@@ -23,6 +23,8 @@ _AWKWARD = points(
     {"shape": (9, 31), "dtype": "uint8", "dim": 1, "layout": "dilated"},
     {"shape": (8, 23), "dtype": "float32", "dim": 1, "kind": "special"},
     {"shape": (33, 8), "dtype": "bfloat16", "dim": 0, "kind": "special"},
+    {"shape": (13, 37), "dtype": "float32", "dim": 1, "kind": "close"},
+    {"shape": (37, 13), "dtype": "float64", "dim": 0, "kind": "close"},
     {"shape": (6, 35), "dtype": "int64", "dim": 1, "layout": "offset"},
     {"shape": (3, 6001), "dtype": "float32", "dim": 1},
     {"shape": (6001, 3), "dtype": "float64", "dim": 0},
@@ -31,7 +33,7 @@ _AWKWARD = points(
     {"shape": (4, 5), "dtype": "float32", "dim": 2},
 )
 _OUT = points(
-    {"shape": (23, 17), "dtype": "float32", "dim": 0},
+    {"shape": (23, 17), "dtype": "float32", "dim": 0, "kind": "close"},
     {"shape": (4, 9, 5), "dtype": "float16", "dim": 1, "keepdim": True, "out": "empty"},
     {"shape": (6, 5, 7), "dtype": "bfloat16", "dim": 0, "out": "dilated"},
     {"shape": (13, 11), "dtype": "int32", "out": "empty"},

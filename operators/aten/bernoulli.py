@@ -25,7 +25,7 @@ def _interface(name: str, build: Build, ps: Sequence[float | None], *extra: Grid
         build,
         suites(
             paper=(product(shape=_PAPER, dtype=FLOATS, timed=True, **every), *extra),
-            quick=(product(shape=((30, 40),), dtype=FLOATS, **last), *others, *extra),
+            quick=(product(shape=((50, 60),), dtype=FLOATS, **last), *others, *extra),
             smoke=(product(shape=((30, 7),), dtype=FLOATS[:2], origin="extra", **last),),
         ),
         sampling.jitter,

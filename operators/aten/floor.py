@@ -11,12 +11,17 @@ _EDGES: tuple[Params, ...] = (
     {"shape": (301,), "dtype": "float32", "kind": "large"},
     {"shape": (301,), "dtype": "float16", "kind": "large"},
     {"shape": (67,), "dtype": "bfloat16", "kind": "digits"},
+    {"shape": (45,), "dtype": "float64", "kind": "near_rows"},
+)
+_WRITTEN: tuple[Params, ...] = (
+    {"shape": (203,), "dtype": "float32", "kind": "large"},
+    {"shape": (45,), "dtype": "float64", "kind": "near_rows"},
 )
 
 OPERATOR = Operator(
     source="aten",
     name="floor",
-    interfaces=unary.interfaces("floor", further=_EDGES, keeps=True, published=unary.PUBLISHED),
+    interfaces=unary.interfaces("floor", further=_EDGES, written=_WRITTEN, keeps=True, published=unary.PUBLISHED),
     compare=Exact(),
     description="The largest whole number not above each element. The answer has the input's type; integers are returned as they are.",
     notes=(

@@ -10,6 +10,8 @@ from kgb_gym.operators.policy import Policy
 _KINDS = {"kind": "digits", "other_kind": "normal"}
 _FURTHER = (
     {"shape": (33,), "dtype": "bool"},
+    {"shape": (45,), "dtype": "float32", **_KINDS, "kind": "near_rows"},
+    {"shape": (45,), "dtype": "float64", **_KINDS, "kind": "near_rows"},
     {"shape": (70,), "dtype": "uint8", **_KINDS},
     {"shape": (8, 33), "dtype": "float16", "other_dtype": "float32", **_KINDS},
     {"shape": (57,), "dtype": "float16", "other": (), **_KINDS},
@@ -28,6 +30,7 @@ OPERATOR = Operator(
             further=(
                 {"shape": (9, 15), "dtype": "float32", "out_dtype": "float16", **_KINDS},
                 {"shape": (45,), "dtype": "int16", **_KINDS},
+                {"shape": (47,), "dtype": "float32", **_KINDS, "kind": "near_rows"},
             ),
         ),
     ),

@@ -1,5 +1,6 @@
 """Filling where a mask says so, in place (aten::masked_fill_)."""
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +34,9 @@ def build(
     number = float(value) if isinstance(value, str) else value
     chance = make.uniform(shape if mask is None else mask, torch.float32)
     where = lay((chance > threshold).to(mask_dtype), mask_layout)
-    filling = number if value_dtype is None else torch.full(tuple(value_shape), number).to(value_dtype)
+    filling = (
+        number if value_dtype is None else torch.full(tuple(value_shape), number, dtype=torch.float64).to(value_dtype)
+    )
     return make.call(values(make, shape, dtype, layout=layout), where, filling)
 
 
@@ -53,7 +56,7 @@ def interface(name: str, further: Sequence[Params], *, brief: bool = False, **va
         {"shape": (5, 6, 7), "dtype": "float32", "layout": "transposed", "mask": (6, 1), **base},
         {"shape": (23, 19), "dtype": "float16", "layout": "dilated", "mask_layout": "transposed", **base},
         {"shape": (8, 12), "dtype": "float32", "mask_layout": "expanded", **base},
-        {"shape": (5, 21), "dtype": "float64", "layout": "offset", "mask": (21,), **base},
+        {"shape": (5, 21), "dtype": "float64", "layout": "offset", "mask": (21,), **base, "value": math.pi},
         {"shape": (45,), "dtype": "float32", **base, "value": "nan"},
         {"shape": (3,), "dtype": "float32", "mask": (2, 3), **base},
         {"shape": (7,), "dtype": "float32", "mask_dtype": "uint8", **base},
@@ -88,11 +91,14 @@ def interface(name: str, further: Sequence[Params], *, brief: bool = False, **va
 _SCALAR: tuple[Params, ...] = (
     {"shape": (4, 5), "dtype": "float32", "mask": (), "threshold": -1.0},
     {"shape": (39,), "dtype": "int32", "value": 2.75},
+    {"shape": (57,), "dtype": "float32", "value": 0.1},
     {"shape": (33,), "dtype": "bool", "value": 0},
 )
 _TENSOR: tuple[Params, ...] = (
     {"shape": (39,), "dtype": "int64", "value": -7, "value_dtype": "int32"},
     {"shape": (39,), "dtype": "int32", "value": 2.75, "value_dtype": "float32"},
+    {"shape": (57,), "dtype": "float32", "value": 0.1, "value_dtype": "float32"},
+    {"shape": (57,), "dtype": "float64", "value": math.pi, "value_dtype": "float64"},
     {"shape": (7,), "dtype": "float32", "value_dtype": "float32", "value_shape": (1,)},
 )
 

@@ -67,7 +67,9 @@ def _noise_tests(arguments: Arguments, noise: torch.Tensor) -> Sequence[Test]:
     width = upper - lower
     return [
         *tests,
-        *variates.continuous_tests(slopes, lambda x: ((x - lower) / width).clamp(0, 1), lambda q: lower + q * width),
+        *variates.continuous_tests(
+            slopes, lambda x: ((x - lower) / width).clamp(0, 1), lambda q: lower + q * width, ~positive
+        ),
     ]
 
 

@@ -22,6 +22,8 @@ _FURTHER: tuple[Params, ...] = (
     {"shape": (5,), "dtype": "float32", "training": False, "lower": -0.5, "self_is_result": True},
 )
 
+_GIVEN: tuple[Params, ...] = ({"shape": (11, 13), "dtype": "float32", "training": False, "lower": 0.1, "upper": 0.3},)
+
 
 def build(
     make: Maker,
@@ -57,6 +59,7 @@ OPERATOR = Operator(
         axes={"training": (True, False)},
         fixed=_FIXED,
         further=_FURTHER,
+        given=_GIVEN,
         published=PUBLISHED_LARGE,
         integers=True,
     ),

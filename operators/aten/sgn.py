@@ -11,7 +11,9 @@ _FURTHER: tuple[Params, ...] = (
     {"shape": (7, 19), "dtype": "complex64", "layout": "transposed"},
     {"shape": (31,), "dtype": "uint8", "kind": "digits"},
     {"shape": (45,), "dtype": "bfloat16", "kind": "digits"},
+    {"shape": (45,), "dtype": "float32", "kind": "near_rows"},
 )
+_WRITTEN: tuple[Params, ...] = ({"shape": (47,), "dtype": "float32", "kind": "near_rows"},)
 
 
 def _scale(arguments: Arguments) -> torch.Tensor | float:
@@ -22,7 +24,7 @@ def _scale(arguments: Arguments) -> torch.Tensor | float:
 OPERATOR = Operator(
     source="aten",
     name="sgn",
-    interfaces=unary.interfaces("sgn", keeps=True, further=_FURTHER, published=unary.PUBLISHED),
+    interfaces=unary.interfaces("sgn", keeps=True, further=_FURTHER, written=_WRITTEN, published=unary.PUBLISHED),
     compare=Close(scale=_scale, slack=4.0),
     description="The sign of every element: -1, 0 or 1 in the input's type; for a complex z the number z / |z|, and 0 for 0.",
     notes=(

@@ -60,6 +60,7 @@ def interfaces(
     published: Sequence[Sequence[int]] = PUBLISHED,
     special: str = "special",
     integers: bool = False,
+    given: Sequence[Params] = (),
 ) -> tuple[Interface, ...]:
     """The functional interface and the one that writes into a given tensor.
 
@@ -74,6 +75,7 @@ def interfaces(
         published: further shapes of the published grid.
         special: the kind with NaN and infinities that it defines.
         integers: whether integers are left out; if not, one case expects the error.
+        given: points for the interface that writes into a given tensor.
     """
     base = dict(fixed or {})
     domain: dict[str, Any] = dict(axes or {})
@@ -94,6 +96,7 @@ def interfaces(
         {"shape": (17, 12), "dtype": "float32", "out": "transposed", **base},
         {"shape": (9, 5), "dtype": "float32", "out_dtype": "float16", **base},
         *(({"shape": (3, 5), "dtype": "float32", "out_dtype": "int64", **base},) if casts else ()),
+        *given,
     )
     smoke = points({"shape": (17,), "dtype": "float32", **base}, {"shape": (3, 5), "dtype": "float16", **base})
     strided = points(*(

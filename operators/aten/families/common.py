@@ -21,6 +21,9 @@ SPECIALS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0)
 _PALETTE = (*SPECIALS, 1.0, -1.0, 0.5, -2.0, 3.0)
 """Values of which `rows` and `columns` make every pair, where a shape has room for a hundred elements."""
 
+_NEAR = ((0, 0), (1e-30, 0), (-1e-30, 0), (1, 0), (1, 1), (1, -0.5), (-1, 0), (-1, -1), (2, 0), (2, 2))
+"""The same of `near_rows` and `near_columns`: numbers and how many epsilons of the type are added, one step or none."""
+
 _NORMALS = {"normal": (0.0, 1.0), "large": (0.0, 1e4), "huge": (0.0, 1e30), "small": (0.0, 1e-3)}
 _RANGES = {
     "unit": (0.0, 1.0), "signed_unit": (-1.0, 1.0), "positive": (0.05, 4.0), "above_one": (1.0, 10.0),
@@ -46,8 +49,10 @@ def values(
             type holds), `unit`, `signed_unit`, `positive`, `above_one`, `wide`, `tail`, `below_one`, `negative`
             (uniform in the ranges above), `digits`, `counts` (whole numbers), `special` (normal values with NaN,
             infinities and zeros of both signs among them), `undefined` (with NaN and 0 only), `rows` and `columns`
-            (for two operands: every pair of special and ordinary values), `eighths` (multiples of
-            1/8 below 16) or `divisors` (multiples of 1/8 up to 3, or whole numbers up to 24; never zero).
+            (for two operands: every pair of special and ordinary values), `near_rows` and `near_columns` (likewise of
+            values one step of the type apart, and 1e-30 from zero), `close` (all different, the least steps above 1),
+            `eighths` (multiples of 1/8 below 16 in 16 bits, below 2**17 in fp32, 2**40 in fp64) or
+            `divisors` (multiples of 1/8 up to 3, or whole numbers up to 24; never zero).
         layout: one of `LAYOUTS`, or `expanded`.
 
     Raises:
@@ -64,11 +69,17 @@ def values(
     if not dtype.is_floating_point and not dtype.is_complex:
         return make.integers(shape, dtype, layout=layout)
     if kind == "eighths":
-        return lay((make.integers(shape, torch.int64, low=-127, high=128) / 8).to(dtype), layout)
-    if kind in ("rows", "columns"):
-        every = len(_PALETTE)
-        place = torch.arange(math.prod(shape)) // (1 if kind == "rows" else every) % every
-        chosen = torch.tensor(_PALETTE, dtype=dtype)[make.permutation(every)][place]
+        end = {torch.float32: 2**20, torch.float64: 2**43}.get(dtype, 128)
+        return lay((make.integers(shape, torch.int64, low=1 - end, high=end).double() / 8).to(dtype), layout)
+    if kind == "close":
+        steps = make.permutation(math.prod(shape)).view(tuple(shape)).double()
+        return lay((1 + steps * torch.finfo(dtype).eps).to(dtype), layout)
+    if kind.removeprefix("near_") in ("rows", "columns"):
+        eps = torch.finfo(dtype).eps
+        palette = [value + steps * eps for value, steps in _NEAR] if kind.startswith("near_") else _PALETTE
+        every = len(palette)
+        place = torch.arange(math.prod(shape)) // (1 if kind.endswith("rows") else every) % every
+        chosen = torch.tensor(palette, dtype=dtype)[make.permutation(every)][place]
         return lay(chosen.view(tuple(shape)), layout)
     if kind == "special":
         return make.sprinkle(make.normal(shape, dtype, layout=layout), SPECIALS, share=0.2)

@@ -52,6 +52,7 @@ def tensors(
     published: Sequence[Sequence[int]] = (),
     few: bool = False,
     brief: bool = False,
+    finest: Params | None = None,
 ) -> Interface:
     """The functional interface of two tensors.
 
@@ -67,6 +68,7 @@ def tensors(
         published: further shapes of the published grid.
         few: one shape in `quick`, for operators of many interfaces.
         brief: leave out of `quick` the awkward operands that another interface of the operator has.
+        finest: the kinds of the case in fp64, if others.
     """
     base = {**(kinds or {}), **(fixed or {})}
     domain: dict[str, Any] = {**{k: (v,) for k, v in (kinds or {}).items()}, **(axes or {})}
@@ -84,7 +86,7 @@ def tensors(
         ),
         *(({"shape": (7, 19), "dtype": "int32", "other_dtype": "float32", **base},) if mixed and integers else ()),
         *(({"shape": (77,), "dtype": "int64", **base},) if integers else ()),
-        {"shape": (5, 21), "dtype": "float64", "layout": "sliced", **base},
+        {"shape": (5, 21), "dtype": "float64", "layout": "sliced", **base, **(finest or {})},
         {"shape": (10, 10), "dtype": "float32", "kind": "rows", "other_kind": "columns", **(fixed or {})},
         {"shape": (3,), "dtype": "float32", "other": (2,), **base},
         *further,

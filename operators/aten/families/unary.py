@@ -85,6 +85,7 @@ def interfaces(
     published: Sequence[Sequence[int]] = (),
     fixed: Params | None = None,
     axes: Mapping[str, Sequence[Any]] | None = None,
+    written: Sequence[Params] = (),
 ) -> tuple[Interface, ...]:
     """The functional and the `out=` interface of a function of one tensor.
 
@@ -101,6 +102,7 @@ def interfaces(
         published: further shapes of the published grid.
         fixed: parameters of the function outside the published grid.
         axes: parameters of the published grid.
+        written: points for this function's `out=` interface.
     """
     base: dict[str, Any] = {**({"kind": kind} if kind != "normal" else {}), **(fixed or {})}
     domain: dict[str, Any] = {**({"kind": (kind,)} if kind != "normal" else {}), **(axes or {})}
@@ -129,6 +131,7 @@ def interfaces(
         },
         *(({"shape": (45,), "dtype": "int64", **whole},) if integers else ()),
         {"shape": (3, 5), "dtype": "float32", "out_dtype": "float16" if keeps else "int64", **base},
+        *written,
     )
     smoke = points({"shape": (17,), "dtype": "float32", **base}, {"shape": (3, 5), "dtype": "float16", **base})
     layouts = ("contiguous", "transposed", "dilated")

@@ -15,7 +15,7 @@ import torch
 
 from kgb_gym.operators.aten.families import common
 from kgb_gym.operators.aten.families.common import values
-from kgb_gym.operators.aten.families.sampling import correlation
+from kgb_gym.operators.aten.families.sampling import correlation, lags
 from kgb_gym.operators.compare import Arguments
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.distribution import Test, binomial_p
@@ -23,6 +23,12 @@ from kgb_gym.operators.maker import Maker
 
 LEVELS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 """Quantiles at which a sample is counted."""
+
+MANY = 256
+"""The least size at which a sample is judged for being too regular."""
+
+COARSEST = 2.0**-22
+"""The largest probability of one value that 32-bit and 64-bit samples may have by their random bits alone."""
 
 RATES = {
     torch.bfloat16: (0.0, 0.5, 3.0, 9.5, 40.0, 100.0),
@@ -73,14 +79,18 @@ def exponential_tests(arguments: Arguments, sample: torch.Tensor) -> Sequence[Te
 
 
 def continuous_tests(
-    sample: torch.Tensor, below: Callable[[torch.Tensor], torch.Tensor], quantile: Callable[[float], float]
+    sample: torch.Tensor,
+    below: Callable[[torch.Tensor], torch.Tensor],
+    quantile: Callable[[float], float],
+    places: torch.Tensor | None = None,
 ) -> list[Test]:
-    """Tests of a sample of positive numbers.
+    """Tests of a sample of positive numbers: its distribution, correlations, repeated values, and too good a fit.
 
     Args:
         sample: in its own type.
         below: the distribution function, in float64.
         quantile: its inverse.
+        places: which elements of a larger tensor the sample fills, True for these; None: it is all of it.
     """
     x = sample.reshape(-1)
     n = x.numel()
@@ -105,7 +115,23 @@ def continuous_tests(
         )
         if level == 0.5 and n >= 256:
             p = torch.full((n,), share, dtype=torch.float64)
-            tests.append(correlation(p, ((x <= edge).double() - p) / math.sqrt(share * (1 - share))))
+            hits = (x <= edge).double()
+            tests.append(correlation(p, (hits - p) / math.sqrt(share * (1 - share))))
+            if places is None:
+                tests.append(lags(p, hits))
+            else:
+                whole = torch.ones(places.numel(), dtype=torch.float64)
+                tests.append(lags(*(whole.masked_scatter(places.reshape(-1), part) for part in (p, hits))))
+    atom = float((up - down).max())
+    if n >= MANY:
+        if x.dtype.itemsize == 2:
+            tests += [_variety(x, below), *_too_even(x, below, quantile)]
+        else:
+            tests += [_too_close(n, distance), *_too_even(x, below, quantile)[1:]]
+    if x.dtype.itemsize > 2:
+        repeats = n - x.unique().numel()
+        likely = n * (n - 1) / 2 * (COARSEST + atom)
+        tests.append(Test("repeats", _tail(repeats, likely), f"{repeats} of {n} values were there before"))
     return tests
 
 
@@ -116,7 +142,7 @@ def poisson_tests(arguments: Arguments, sample: torch.Tensor) -> Sequence[Test]:
     tests = [Test("values", 0.0 if strange else 1.0, f"{strange} of {x.numel()} values are no counts")]
     if strange or not x.numel():
         return tests
-    residual, shares = torch.zeros_like(x), torch.zeros_like(x)
+    residual, shares, below = torch.zeros_like(x), torch.zeros_like(x), torch.zeros_like(x)
     for rate in sorted(set(rates.tolist())):
         mine = rates == rate
         counts, n = x[mine], int(mine.sum())
@@ -132,10 +158,12 @@ def poisson_tests(arguments: Arguments, sample: torch.Tensor) -> Sequence[Test]:
         middle = int((up_to < 0.5).sum())
         share = float(up_to[middle])
         shares[mine] = share
+        below[mine] = (counts <= middle).double()
         residual[mine] = ((counts <= middle).double() - share) / math.sqrt(share * (1 - share))
     some = rates > 0
     if int(some.sum()) >= 256:
         tests.append(correlation(shares[some], residual[some]))
+        tests.append(lags(shares, below))
     return tests
 
 
@@ -151,12 +179,62 @@ def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _at_most(count: int, n: int, p: float) -> float:
     """A bound on the probability of so many or more among n, each of probability p."""
-    if not count:
-        return 1.0
-    mean = n * p
+    return _tail(count, n * p)
+
+
+def _tail(count: int, mean: float) -> float:
+    """Chernoff's bound on the probability of so many or more events, of at most `mean` expected."""
     if count <= mean:
         return 1.0
     return math.exp(count - mean + count * math.log(mean / count)) if mean else 0.0
+
+
+def _too_close(n: int, distance: float) -> Test:
+    """A fit that is too good: Kolmogorov's distribution, at a distance that is raised by more than its error at n."""
+    x = math.sqrt(n) * distance + 0.5 / math.sqrt(n)
+    terms = (math.exp(-(((2 * k - 1) * math.pi) ** 2) / (8 * x * x)) for k in range(1, 20))
+    p = min(1.0, math.sqrt(2 * math.pi) / x * sum(terms))
+    return Test("even distribution", p, f"off by {distance:.2g} only, as no independent samples are")
+
+
+def _too_even(
+    x: torch.Tensor, below: Callable[[torch.Tensor], torch.Tensor], quantile: Callable[[float], float]
+) -> tuple[Test, Test]:
+    """Counts in bins that are too near to the expected ones, or too alike in both halves: chi-squared's lower tail."""
+    n = x.numel()
+    bins = min(64, n // 20)
+    edges = torch.tensor([quantile(k / bins) for k in range(1, bins)], dtype=torch.float64).to(x.dtype).unique()
+    shares = below(_upper_edge(edges)).diff(prepend=edges.new_zeros(1).double(), append=edges.new_ones(1).double())
+    place = torch.bucketize(x.double(), edges.double())
+    first, second = (torch.bincount(part, minlength=len(shares)).double() for part in place.tensor_split(2))
+    both = first + second
+    off = float(((both - n * shares).square() / (n * shares)).sum())
+    some = both > 0
+    share = (n + 1) // 2 / n
+    apart = float(((first - share * both).square() / (share * (1 - share) * both))[some].sum())
+    return (
+        Test("even counts", _chi_squared_below(len(shares) - 1, off), f"chi-squared is only {off:.3g}"),
+        Test("equal halves", _chi_squared_below(int(some.sum()) - 1, apart), f"chi-squared is only {apart:.3g}"),
+    )
+
+
+def _chi_squared_below(degrees: int, value: float) -> float:
+    half = torch.tensor([degrees / 2, value / 2], dtype=torch.float64)
+    return float(torch.special.gammainc(half[0], half[1])) if degrees > 0 else 1.0
+
+
+def _variety(x: torch.Tensor, below: Callable[[torch.Tensor], torch.Tensor]) -> Test:
+    """Too few different 16-bit values. Occupied values are negatively associated, so Bernstein's bound holds."""
+    every = torch.arange(
+        int(torch.tensor(torch.finfo(x.dtype).max, dtype=x.dtype).view(torch.int16)), dtype=torch.int16
+    )
+    numbers = every.view(x.dtype)
+    shares = (below(_upper_edge(numbers)) - below(_lower_edge(numbers))).clamp(0, 1)
+    seen = -torch.expm1(x.numel() * torch.log1p(-shares.clamp(max=1 - 1e-12)))
+    found, expected = x.unique().numel(), float(seen.sum())
+    short = max(0.0, expected - found)
+    p = math.exp(-short * short / 2 / (float((seen * (1 - seen)).sum()) + short / 3 + 1e-9))
+    return Test("variety", p, f"{found} different values, about {expected:.0f} expected")
 
 
 def _upper_edge(x: torch.Tensor) -> torch.Tensor:
