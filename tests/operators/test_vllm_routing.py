@@ -63,6 +63,23 @@ def test_topk_softmax_by_hand() -> None:
     assert after["topk_weights"][0] == [0.5, 0.5]
 
 
+def test_grouped_topk_by_hand() -> None:
+    operator = get("vllm/grouped_topk")
+    scores = torch.tensor([[0.5, 0.25, 0.75, 0.0, 0.25, 0.25], [float("-inf")] * 6])
+    bias = torch.tensor([0.0, 0.0, 0.0, -0.5, 0.0, 0.5])
+
+    def picked(groups: int, taken: int, k: int, renormalize: bool) -> tuple[list[Any], list[Any]]:
+        call = Call((scores, groups, taken, k, renormalize, 2.0, bias))
+        weights, ids = expected(operator, operator.interfaces[0], call).returns
+        return weights.precise.tolist(), ids.reference.tolist()
+
+    # The groups count 0.75, 0.25 and 1: the largest score of all is in the worst.
+    assert picked(3, 1, 2, False) == ([[0.5, 0.5], [0.5, 0.5]], [[5, 4], [0, 1]])
+    assert picked(3, 2, 2, True) == ([[2 / 3, 4 / 3], [0.5, 0.5]], [[5, 0], [0, 1]])
+    assert picked(3, 2, 4, False) == ([[0.5, 1.0, 0.5, 0.5], [0.25] * 4], [[5, 0, 1, 4], [0, 1, 2, 3]])
+    assert picked(1, 1, 3, False) == ([[1.5, 0.5, 1.0], [1 / 3] * 3], [[2, 5, 0], [0, 1, 2]])
+
+
 def test_moe_sum_by_hand() -> None:
     assert written("moe_sum", torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), torch.zeros(1, 2))["output"] == [[4.0, 6.0]]
 
