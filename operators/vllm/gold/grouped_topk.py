@@ -25,20 +25,20 @@ def grouped_kernel(
     inner = tl.arange(0, SIZE)[None, :]
     expert = group[:, None] * size + inner
     mask = (group[:, None] < groups) & (inner < size)
-    plain = tl.load(scores + token.to(tl.int64) * groups * size + expert, mask=mask, other=0.0).to(tl.float32)
+    plain = tl.load(scores + token.to(tl.int64) * groups * size + expert, mask=mask).to(tl.float32)
     if SIGMOID:
         plain = 1.0 / (1.0 + tl.exp(-plain))
-    left = tl.where(mask, plain + tl.load(bias + expert, mask=mask, other=0.0).to(tl.float32), float("-inf"))
+    left = tl.where(mask, plain + tl.load(bias + expert, mask=mask).to(tl.float32), float("-inf"))
 
     largest = tl.max(left, axis=1)
     first = tl.min(tl.where(left == largest[:, None], inner, SIZE), axis=1)
     second = tl.max(tl.where(inner == first[:, None], float("-inf"), left), axis=1)
     worth = largest + second
-    nothing = tl.max(worth, axis=0) == float("-inf")
+    nothing = tl.max(worth) == float("-inf")
     taken = tl.zeros((GROUPS,), tl.int32)
     for _ in range(TAKE):
-        best = tl.max(worth, axis=0)
-        winner = tl.min(tl.where(worth == best, group, GROUPS), axis=0)
+        best = tl.max(worth)
+        winner = tl.min(tl.where(worth == best, group, GROUPS))
         taken = tl.where(group == winner, 1, taken)
         worth = tl.where(group == winner, float("-inf"), worth)
     left = tl.where(taken[:, None] == 1, left, float("-inf"))
@@ -47,14 +47,14 @@ def grouped_kernel(
     picked = tl.zeros((KP,), tl.float32)
     chosen = tl.zeros((KP,), tl.int32)
     for k in range(K):
-        best = tl.max(tl.max(left, axis=1), axis=0)
-        number = tl.min(tl.min(tl.where(left == best, expert, groups * size), axis=1), axis=0)
+        best = tl.max(left)
+        number = tl.min(tl.where(left == best, expert, groups * size))
         here = mask & (expert == number)
-        picked = tl.where(column == k, tl.sum(tl.sum(tl.where(here, plain, 0.0), axis=1), axis=0), picked)
+        picked = tl.where(column == k, tl.sum(tl.where(here, plain, 0.0)), picked)
         chosen = tl.where(column == k, number, chosen)
         left = tl.where(here, float("-inf"), left)
     if RENORMALIZE:
-        picked = picked / (tl.sum(picked, axis=0) + 1e-20)
+        picked = picked / (tl.sum(picked) + 1e-20)
     at = token * K + column
     tl.store(weights + at, tl.where(nothing, 1.0 / K, picked * factor), mask=column < K)
     tl.store(ids + at, tl.where(nothing, column, chosen), mask=column < K)
