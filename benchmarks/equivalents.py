@@ -26,7 +26,48 @@ class Equivalent:
     reason: str
 
 
-EQUIVALENTS: tuple[Equivalent, ...] = ()
+_PROMOTED = "the other operand of the expression is fp32 (or fp64), so that Triton's promotion makes the same cast"
+_COMPARED = "the smaller type's values are exact in the larger one, and a comparison promotes its operands by itself"
+
+EQUIVALENTS: tuple[Equivalent, ...] = (
+    Equivalent(
+        ("aten/item", "aten/_local_scalar_dense"), "constant_off_by_one", "0", "-1",
+        "the first of one element is the last",
+    ),
+    Equivalent(
+        ("aten/add", "aten/add_", "aten/sub", "aten/rsub"), "missing_cast", "x.to(tl.float32)", "x", _PROMOTED,
+    ),
+    Equivalent(
+        ("aten/log_sigmoid_backward", "aten/mish_backward", "aten/softplus_backward"), "missing_cast", "grad.to(work)",
+        "grad", _PROMOTED,
+    ),
+    Equivalent(("aten/fmax",), "missing_cast", "a.to(work)", "a", _COMPARED),
+    Equivalent(("aten/fmax",), "missing_cast", "b.to(work)", "b", _COMPARED),
+    Equivalent(
+        ("aten/eq", "aten/gt", "aten/le"), "missing_cast",
+        "a.to(tl.float64 if a.dtype == tl.float64 or b.dtype == tl.float64 else tl.float32)", "a", _COMPARED,
+    ),
+    Equivalent(("aten/amin",), "mask_off_by_one", "x < low", "x <= low", "of two equal minima either is the minimum"),
+    Equivalent(
+        ("aten/huber_loss",), "swapped_operands", "x - t", "t - x", "only the absolute value of the difference is used",
+    ),
+    Equivalent(
+        ("aten/empty_strided", "aten/new_empty_strided"), "constant_off_by_one", "1", "2",
+        "memory one element larger than needed: its size is not promised",
+    ),
+    Equivalent(
+        ("aten/mish",), "constant_off_by_one", "20.0", "21.0",
+        "where the argument is above the cut-off, both branches round to the same number",
+    ),
+    Equivalent(
+        ("aten/mish",), "constant_off_by_one", "20.0", "19.0",
+        "where the argument is above the cut-off, both branches round to the same number",
+    ),
+    Equivalent(
+        ("aten/mish_backward",), "constant_off_by_one", "20", "19",
+        "where the argument is above the cut-off, both branches round to the same number",
+    ),
+)  # fmt: skip
 
 
 def reason(operator: str, mutant: Mutant) -> str:
