@@ -8,14 +8,28 @@ runs the programs in a drawn order. Not covered: races within one program, which
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import torch
 
 
 class StrayAccess(Exception):
     """A kernel reads or writes memory that it was not given."""
+
+
+def memory(given: Iterable[tuple[str, torch.UntypedStorage]]) -> list[tuple[str, int, int]]:
+    """What `Guard.allow` takes, of a launch's arguments: names are joined where arguments share a storage."""
+    names: dict[int, list[str]] = {}
+    ends: dict[int, int] = {}
+    for name, storage in given:
+        if start := storage.data_ptr():
+            names.setdefault(start, []).append(name)
+            ends[start] = start + storage.nbytes()
+    return [("/".join(joined), start, ends[start]) for start, joined in names.items()]
 
 
 MAX_SHUFFLED = 1 << 20

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 
 import torch
 
-from kgb_gym.platforms.guard import Guard
+from kgb_gym.platforms.guard import Guard, memory
 from kgb_gym.verification.mount import Mount
 from kgb_gym.verification.record import (
     Function,
@@ -55,11 +55,11 @@ class Held:
         InterpretedFunction.run = run
         Autotuner.run = tune
 
-    def _launch_now(self, kernel: Any, args: Any, grid: Any, kwargs: Any) -> None:
-        """The real launch: with the mount lifted and no mode active, as the interpreter computes with ATen itself."""
+    def _launch_now(self, kernel: Any, args: Any, grid: Any, kwargs: Any, bound: Mapping[str, Any]) -> None:
+        """The real launch, `bound` its arguments by name: with the mount lifted and no mode active, as the interpreter computes with ATen itself."""
         original = next(run for kind, run in self._original.items() if isinstance(kernel, kind))
         if self.guard is not None:
-            self.guard.allow(list(_given(kernel, args, kwargs)))
+            self.guard.allow(memory(_given(bound)))
         lifted = self.mount.lifted() if self.mount is not None else nullcontext()
         with lifted, torch._C._DisableTorchDispatch():
             original(kernel, *args, grid=grid, warmup=False, **kwargs)
@@ -91,7 +91,7 @@ class Held:
             Launch(kernel.fn.__name__, (*numbers, 1, 1)[:3], arguments, clean, recording.line())  # type: ignore[arg-type]
         )
         if self.live and numbers and all(numbers):
-            self._launch_now(kernel, args, numbers, kwargs)
+            self._launch_now(kernel, args, numbers, kwargs, bound.arguments)
 
     def tune(self, tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recording = self.recording
@@ -143,19 +143,12 @@ class Held:
                         "None, strings, Triton types or jitted functions")  # fmt: skip
 
 
-def _given(kernel: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, int, int]]:
-    """The memory of a launch's tensors: names joined where they share a storage."""
-    bound = inspect.signature(kernel.fn).bind_partial(
-        *args, **{k: v for k, v in kwargs.items() if k in inspect.signature(kernel.fn).parameters}
-    )
-    names: dict[int, tuple[list[str], int]] = {}
-    for name, value in bound.arguments.items():
+def _given(arguments: Mapping[str, Any]) -> Iterator[tuple[str, torch.UntypedStorage]]:
+    """A launch's arguments that are tensors, each with its memory."""
+    for name, value in arguments.items():
         for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, torch.Tensor) and part.untyped_storage().nbytes():
-                storage = part.untyped_storage()
-                names.setdefault(storage.data_ptr(), ([], storage.nbytes()))[0].append(name)
-    for start, (arguments, nbytes) in names.items():
-        yield "/".join(arguments), start, start + nbytes
+            if isinstance(part, torch.Tensor):
+                yield name, part.untyped_storage()
 
 
 KNOWN_OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"})

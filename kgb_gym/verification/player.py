@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from kgb_gym.platforms.fence import Fence
-from kgb_gym.platforms.guard import Guard
+from kgb_gym.platforms.guard import Guard, memory
 from kgb_gym.verification import wire
 from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.record import (
@@ -146,20 +146,15 @@ class Playback:
         arguments = {k: self.value(v) for k, v in step.arguments.items()}
         options = {} if self.device == "cpu" else dict(step.options)
         if self.guard is not None:
-            self.guard.allow(list(self._given_to(step)))
+            self.guard.allow(memory(self._given_to(step)))
         self.kernels[step.function].run(grid=step.grid, warmup=False, **arguments, **options)
 
-    def _given_to(self, step: Launch) -> Iterator[tuple[str, int, int]]:
-        """The memory of a launch's arguments: names joined where arguments share a storage."""
-        names: dict[int, list[str]] = {}
+    def _given_to(self, step: Launch) -> Iterator[tuple[str, torch.UntypedStorage]]:
+        """A launch's arguments that are tensors, each with its memory."""
         for name, value in step.arguments.items():
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, View):
-                    names.setdefault(part.storage, []).append(name)
-        for number, arguments in names.items():
-            start = self.storages[number].data_ptr()
-            if start:
-                yield "/".join(arguments), start, start + self.storages[number].nbytes()
+                    yield name, self.storages[part.storage]
 
     def value(self, value: Any) -> Any:
         if isinstance(value, View):

@@ -12,7 +12,6 @@ import torch
 from kgb_gym.operators import Call, Check, Seeded, Target, expected
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
-from kgb_gym.operators.oracle import argument, bind
 from kgb_gym.verdict import Difference, Status
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
@@ -46,7 +45,8 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
         return
     subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want)
     record = subject.record
-    trial.launches = sum(isinstance(s, Launch) for s in record.chosen(picks(session.job, record)))
+    pick = picks(session.job, record)
+    trial.launches = sum(isinstance(s, Launch) for s in record.chosen(pick))
     trial.judged = True
     if error := broken_contract(subject):
         trial.error = error
@@ -56,7 +56,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     question = {
         "do": "play", "record": encode(record), "written": sorted(subject.written),
         "order": derive(session.job, trial.case.id, "order") if session.platform.interpreted else None,
-        "seeds": subject.seeds, "pick": [[f, k, i] for (f, k), i in picks(session.job, record).items()],
+        "seeds": subject.seeds, "pick": [[f, k, i] for (f, k), i in pick.items()],
     }  # fmt: skip
     bound = (subject.output_bytes() + sum(len(subject.blobs[i]) for i in subject.written) + (1 << 20)) * len(
         subject.seeds
@@ -128,17 +128,10 @@ def _kernel_raised(trial: Trial, answer: Mapping[str, Any]) -> None:
 
 
 def live_question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[memoryview]]:
-    """Asks a recorder or caller for a call on the playing values, with its outputs."""
-    call = play_call(session, trial)
-    want = expected(session.operator, trial.interface, call)
-    tree, blobs = pack(call)
-    arguments = bind(session.operator, trial.interface, call)
-    numbers: dict[int, int] = {}
-    for tensor in call.tensors():
-        numbers.setdefault(tensor.untyped_storage()._cdata, len(numbers))
-    written = sorted({numbers[argument(arguments, n).untyped_storage()._cdata] for n in want.written})
+    """Asks a recorder or caller for a call on the playing values."""
+    tree, blobs = pack(play_call(session, trial))
     order = derive(session.job, trial.case.id, "order")
-    return {"interface": trial.interface.name, "call": tree, "outputs": True, "written": written, "order": order}, blobs
+    return {"interface": trial.interface.name, "call": tree, "order": order}, blobs
 
 
 def _ghost(subject: Subject) -> bool:

@@ -14,7 +14,6 @@ import sys
 import types
 import warnings
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from kgb_gym.verification.record import (
 )
 from kgb_gym.verification.recording import Recording, Stopped
 from kgb_gym.verification.state import Keeper
-from kgb_gym.verification.tensors import dense_bytes, over, refill, storage_bytes, unpack
+from kgb_gym.verification.tensors import over, refill, unpack
 
 MODULE = "submission"
 
@@ -78,9 +77,9 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         except wire.Closed:
             return
         recording = Recording(policy, device, filename, data_dependent, bool(head.get("audit", True)))
-        answer, out = _record(question, blobs, held, mount, recording, kept)
+        answer = _record(question, blobs, held, mount, recording, kept)
         answer["violations"] += keeper.take(full=bool(question.get("last")))
-        wire.send(sock, answer, out)
+        wire.send(sock, answer)
 
 
 def _load(text: str, filename: str) -> types.ModuleType:
@@ -99,8 +98,8 @@ def _record(
     mount: Mount,
     recording: Recording,
     kept: list[torch.UntypedStorage],
-) -> tuple[dict[str, Any], list[memoryview]]:
-    """Call an interface once. The answer holds the record, and where the question asks for `outputs`, their values.
+) -> dict[str, Any]:
+    """Call an interface once; the answer holds the record.
 
     With `keep` the call's memory is kept, and a later question with `again` puts its values into that memory.
     """
@@ -130,7 +129,6 @@ def _record(
     if held.guard is not None:
         held.guard.rng = random.Random(question.get("order"))
     answer: dict[str, Any] = {}
-    out: list[memoryview] = []
     try:
         with torch.no_grad():
             returned = mount.call(question["interface"], args, kwargs, recording)
@@ -144,14 +142,6 @@ def _record(
             if isinstance(leaf, torch.Tensor) and (type(leaf) is not torch.Tensor or vars(leaf)):
                 recording.stop("contract", "tensor-type", "the returned tensor is not a plain torch.Tensor")
         answer["record"] = encode(record)
-        if question.get("outputs"):
-            out = [dense_bytes(v) for v in leaves if isinstance(v, torch.Tensor)]
-            written = set(question["written"])
-            out += [storage_bytes(s) for i, s in enumerate(storages) if i in written]
-            answer["plays"] = [{"digests": [
-                None if i in written else blake2b(storage_bytes(s), digest_size=16).hexdigest()
-                for i, s in enumerate(storages)
-            ]}]  # fmt: skip
     except Stopped:
         pass
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
@@ -161,7 +151,7 @@ def _record(
         held.recording = None
     answer["violations"] = recording.violations
     answer["recursion"] = recording.recursion
-    return answer, out
+    return answer
 
 
 def _returned(value: Any) -> list[Any]:
