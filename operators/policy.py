@@ -42,3 +42,7 @@ class Policy:
         if self.deny_ops:
             lines.append(f"Not allowed here: {', '.join(sorted(self.deny_ops))}.")
         return tuple(lines)
+
+
+NO_COPY = Policy(allow=frozenset({"alloc", "view", "metadata", "fill"}))
+"""For operators that copies would answer, or must sometimes be: copying is a kernel's business."""

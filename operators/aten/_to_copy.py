@@ -1,9 +1,10 @@
 """A converted copy (aten::_to_copy)."""
 
-from kgb_gym.operators.aten.families import copies, views
+from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
+from kgb_gym.operators.policy import NO_COPY
 
 _TO = ("float16", "float32", "bfloat16", "float64")
 _CASES = points(
@@ -69,7 +70,7 @@ OPERATOR = Operator(
         ),
     ),
     strides=True,
-    policy=views.NO_COPY,
+    policy=NO_COPY,
     exemptions=(copies.FRESH,),
     family="copies",
 )

@@ -1,9 +1,10 @@
 """The tensor in row-major order (aten::contiguous)."""
 
-from kgb_gym.operators.aten.families import copies, views
+from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
+from kgb_gym.operators.policy import NO_COPY
 
 _DTYPES = ("float16", "float32", "bfloat16", "int16", "int32", "int64")
 _CASES = points(
@@ -46,7 +47,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=views.NO_COPY,
+    policy=NO_COPY,
     exemptions=(copies.FRESH,),
     family="copies",
 )

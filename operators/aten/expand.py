@@ -1,13 +1,10 @@
 """Broadcasting to a size, as a view (aten::expand)."""
 
 from kgb_gym.operators.aten.families import views
-from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Exact
-from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, points, product
+from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import points
 
-_PAIRS = (((1,), (8,)), ((1, 16), (8, 16)), ((1, 1, 32), (4, 8, 32)), ((16, 1), (16, 32)), ((1, 16, 1), (8, 16, 32)))
-_PAPER = product(**views.together("shape,size", _PAIRS), dtype=FLOATS, timed=True)
 _AWKWARD = points(
     {"shape": (3, 1), "dtype": "float32", "size": (2, -1, 5)},
     {"shape": (3, 4), "dtype": "float32", "size": (3, 4)},
@@ -30,23 +27,7 @@ _AWKWARD = points(
 OPERATOR = Operator(
     source="aten",
     name="expand",
-    interfaces=(
-        Interface(
-            "expand",
-            views.expand,
-            suites(
-                paper=(_PAPER, _AWKWARD),
-                quick=(product(**views.together("shape,size", _PAIRS), dtype=("float32",)), _AWKWARD),
-                smoke=(
-                    points(
-                        {"shape": (3, 1), "dtype": "float32", "size": (3, 4)},
-                        {"shape": (5, 1), "dtype": "float16", "layout": "offset", "size": (2, 5, 6)},
-                    ),
-                ),
-            ),
-            views.expand_jitter,
-        ),
-    ),
+    interfaces=(views.expansion("expand", views.expand, _AWKWARD),),
     compare=Exact(),
     description="Broadcasts `self` to a size without moving data: expanded dimensions have stride 0.",
     notes=(

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from kgb_gym.operators.aten.families import resampling, shaping
+from kgb_gym.operators.aten.families import resampling
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.policy import NO_COPY
 
 _WINDOWS: dict[str, Any] = {
     "kernel,dilation,padding,stride": [
@@ -94,6 +95,6 @@ OPERATOR = Operator(
         ("Kernels, strides and dilations below 1, no window at all, and another rank are errors, as is an `out` of another "
         "type."),
     ),
-    policy=shaping.NO_COPY,
+    policy=NO_COPY,
     family="windows",
 )  # fmt: skip

@@ -3,28 +3,11 @@
 from kgb_gym.operators.aten.families import factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import FLOATS, POINTWISE, pairwise, points, product
 
 OPERATOR = Operator(
     source="aten",
     name="ones_like",
-    interfaces=(
-        factories.interface(
-            "ones_like",
-            factories.like,
-            paper=(product(shape=POINTWISE, dtype=FLOATS, timed=True), points(*factories.LIKE)),
-            quick=(pairwise(shape=factories.QUICK_SHAPES, dtype=FLOATS), points(*factories.LIKE)),
-            smoke=({"shape": (17,), "dtype": "float32"}, {"shape": (3, 5), "dtype": "int64", "layout": "transposed"}),
-            jitter=factories.like_jitter,
-        ),
-        factories.interface(
-            "ones_like.out",
-            factories.like_out,
-            paper=(points(*factories.LIKE_OUTS),),
-            quick=(points(*factories.LIKE_OUTS),),
-            smoke=({"shape": (17,), "dtype": "float32"}, {"shape": (3, 5), "dtype": "int64", "out": "empty"}),
-        ),
-    ),
+    interfaces=factories.likes("ones_like"),
     compare=Exact(),
     description="A new tensor of the shape of `self` in which every element is one.",
     notes=(factories.LIKE_DTYPE, factories.LIKE_LAYOUT, factories.OUT_NOTE),

@@ -5,6 +5,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, points, product
+from kgb_gym.operators.policy import NO_COPY
 
 _PUBLISHED = (
     ((2, 3), (3, 2)), ((2, 3), (1, 6)), ((2, 3), (-1,)), ((128, 256), (256, 128)), ((128, 256), (32, -1)),
@@ -84,7 +85,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=views.NO_COPY,
+    policy=NO_COPY,
     exemptions=(views.SAME_VALUES,),
     family="views",
 )

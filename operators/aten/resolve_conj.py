@@ -1,10 +1,10 @@
 """The conjugate bit carried out (aten::resolve_conj)."""
 
-from kgb_gym.operators.aten.families import common, views
-from kgb_gym.operators.aten.families.common import suites
+from kgb_gym.operators.aten.families import views
 from kgb_gym.operators.compare import Exact
-from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import POINTWISE, points, product
+from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import points
+from kgb_gym.operators.policy import NO_COPY
 
 _CASES = points(
     {"shape": (), "dtype": "complex64", "bit": "conj"},
@@ -27,23 +27,7 @@ _CASES = points(
 OPERATOR = Operator(
     source="aten",
     name="resolve_conj",
-    interfaces=(
-        Interface(
-            "resolve_conj",
-            views.plain,
-            suites(
-                paper=(product(shape=POINTWISE[1:], dtype=("complex64",), bit=("conj",), timed=True), _CASES),
-                quick=(product(shape=((1,), (23, 41), (4, 16, 15)), dtype=("complex64",), bit=("conj",)), _CASES),
-                smoke=(
-                    points(
-                        {"shape": (7, 5), "dtype": "complex64", "bit": "conj"},
-                        {"shape": (9,), "dtype": "float32", "layout": "offset"},
-                    ),
-                ),
-            ),
-            common.jitter,
-        ),
-    ),
+    interfaces=(views.resolution("resolve_conj", "complex64", "conj", _CASES),),
     compare=Exact(),
     description="The tensor without a conjugate bit: itself where the bit is not set, else a new tensor of conjugates.",
     notes=(
@@ -59,7 +43,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=views.NO_COPY,
+    policy=NO_COPY,
     exemptions=(views.SAME_VALUES,),
     family="views",
 )

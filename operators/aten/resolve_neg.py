@@ -1,10 +1,10 @@
 """The negative bit carried out (aten::resolve_neg)."""
 
-from kgb_gym.operators.aten.families import common, views
-from kgb_gym.operators.aten.families.common import suites
+from kgb_gym.operators.aten.families import views
 from kgb_gym.operators.compare import Exact
-from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import POINTWISE, points, product
+from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import points
+from kgb_gym.operators.policy import NO_COPY
 
 _CASES = points(
     {"shape": (), "dtype": "float32", "bit": "neg"},
@@ -27,23 +27,7 @@ _CASES = points(
 OPERATOR = Operator(
     source="aten",
     name="resolve_neg",
-    interfaces=(
-        Interface(
-            "resolve_neg",
-            views.plain,
-            suites(
-                paper=(product(shape=POINTWISE[1:], dtype=("float32",), bit=("neg",), timed=True), _CASES),
-                quick=(product(shape=((1,), (23, 41), (4, 16, 15)), dtype=("float32",), bit=("neg",)), _CASES),
-                smoke=(
-                    points(
-                        {"shape": (7, 5), "dtype": "float32", "bit": "neg"},
-                        {"shape": (9,), "dtype": "float32", "layout": "offset"},
-                    ),
-                ),
-            ),
-            common.jitter,
-        ),
-    ),
+    interfaces=(views.resolution("resolve_neg", "float32", "neg", _CASES),),
     compare=Exact(),
     description="The tensor without a negative bit: itself where the bit is not set, else a new tensor of negated numbers.",
     notes=(
@@ -59,7 +43,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=views.NO_COPY,
+    policy=NO_COPY,
     exemptions=(views.SAME_VALUES,),
     family="views",
 )

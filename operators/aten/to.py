@@ -1,9 +1,10 @@
 """Conversion, or the tensor itself (aten::to)."""
 
-from kgb_gym.operators.aten.families import copies, views
+from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import POINTWISE, Params, pairwise, points, product
+from kgb_gym.operators.policy import NO_COPY
 
 _TO = ("float16", "bfloat16", "float32", "int32")
 _ALIAS: tuple[Params, ...] = (
@@ -69,7 +70,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=views.NO_COPY,
+    policy=NO_COPY,
     exemptions=(copies.FRESH,),
     left_out=(
         ("to.prim_Device", "TorchScript builtin: not in the dispatcher"),

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from kgb_gym.operators.grids import Grid, jitter_shape
+from kgb_gym.operators.declaration import Build, Interface, Jitter
+from kgb_gym.operators.grids import Grid, Params, jitter_shape, points
 from kgb_gym.operators.maker import Maker, lay
 
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
@@ -115,6 +116,19 @@ def buffer(make: Maker, shape: Sequence[int], dtype: torch.dtype, kind: str = "s
 def suites(*, paper: Sequence[Grid], quick: Sequence[Grid], smoke: Sequence[Grid]) -> Mapping[str, tuple[Grid, ...]]:
     """The grids of an interface by suite."""
     return {"paper": tuple(paper), "quick": tuple(quick), "smoke": tuple(smoke)}
+
+
+def interface(
+    name: str,
+    build: Build,
+    *,
+    paper: Sequence[Grid],
+    quick: Sequence[Grid],
+    smoke: Sequence[Params],
+    jitter: Jitter,
+) -> Interface:
+    """An interface with its grids."""
+    return Interface(name, build, suites(paper=paper, quick=quick, smoke=(points(*smoke),)), jitter)
 
 
 def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from kgb_gym.operators.aten.families import common
-from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.factories import FORMATS, HERE, gaps, out_buffer
-from kgb_gym.operators.declaration import Call, Exemption, Interface, Jitter
-from kgb_gym.operators.grids import Params, points
+from kgb_gym.operators.declaration import Call, Exemption
+from kgb_gym.operators.grids import Params
 from kgb_gym.operators.maker import Maker
 
 FRESH = Exemption("first_input", "its values are the right ones; that the input itself is wrong, the contract says")
@@ -231,14 +231,5 @@ CONVERTED: tuple[Params, ...] = (
 """Conversions of every kind, the native way of rounding a double to 16 bits among them."""
 
 
-def interface(
-    name: str,
-    build: Callable[..., Call],
-    *,
-    paper: Sequence[Any],
-    quick: Sequence[Any],
-    smoke: Sequence[Params],
-    jitter: Jitter = jitter,
-) -> Interface:
-    """An interface with its grids."""
-    return Interface(name, build, suites(paper=paper, quick=quick, smoke=(points(*smoke),)), jitter)
+interface = partial(common.interface, jitter=jitter)
+"""See `common.interface`."""

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from kgb_gym.operators.aten.families import common
-from kgb_gym.operators.aten.families.common import buffer, suites, values
+from kgb_gym.operators.aten.families.common import buffer, values
 from kgb_gym.operators.aten.families.unary import QUICK_SHAPES, TABLE_10
-from kgb_gym.operators.declaration import Call, Exemption, Interface, Jitter
-from kgb_gym.operators.grids import FLOATS, Params, jitter_shape, points
+from kgb_gym.operators.declaration import Call, Exemption, Interface
+from kgb_gym.operators.grids import FLOATS, POINTWISE, Params, jitter_shape, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 from kgb_gym.operators.policy import Policy
 
@@ -276,17 +277,29 @@ LAID: tuple[Params, ...] = (
 STRIDED = tuple({"shape": p["shape"], "dtype": d, "strides": p["strides"]} for p in TABLE_10 for d in FLOATS[1:2])
 
 
-def interface(
-    name: str,
-    build: Callable[..., Call],
-    *,
-    paper: Sequence[Any],
-    quick: Sequence[Any],
-    smoke: Sequence[Params],
-    jitter: Jitter = sizes_jitter,
-) -> Interface:
-    """An interface with its grids."""
-    return Interface(name, build, suites(paper=paper, quick=quick, smoke=(points(*smoke),)), jitter)
+interface = partial(common.interface, jitter=sizes_jitter)
+"""See `common.interface`."""
+
+
+def likes(name: str) -> tuple[Interface, Interface]:
+    """Both interfaces of a function that fills memory like a tensor's with its number."""
+    return (
+        interface(
+            name,
+            like,
+            paper=(product(shape=POINTWISE, dtype=FLOATS, timed=True), points(*LIKE)),
+            quick=(pairwise(shape=QUICK_SHAPES, dtype=FLOATS), points(*LIKE)),
+            smoke=({"shape": (17,), "dtype": "float32"}, {"shape": (3, 5), "dtype": "int64", "layout": "transposed"}),
+            jitter=like_jitter,
+        ),
+        interface(
+            f"{name}.out",
+            like_out,
+            paper=(points(*LIKE_OUTS),),
+            quick=(points(*LIKE_OUTS),),
+            smoke=({"shape": (17,), "dtype": "float32"}, {"shape": (3, 5), "dtype": "int64", "out": "empty"}),
+        ),
+    )
 
 
 UNSPECIFIED = tuple(

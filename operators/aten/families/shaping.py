@@ -15,10 +15,6 @@ from kgb_gym.operators.compare import Arguments
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.grids import jitter_shape
 from kgb_gym.operators.maker import Maker
-from kgb_gym.operators.policy import Policy
-
-NO_COPY = Policy(allow=frozenset({"alloc", "view", "metadata", "fill"}))
-"""For operators that copies between views would answer."""
 
 
 def pieces(

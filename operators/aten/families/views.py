@@ -8,18 +8,14 @@ from typing import Any
 
 import torch
 
-from kgb_gym.operators.aten.families.common import jitter, strided, values
+from kgb_gym.operators.aten.families.common import interface, jitter, strided, values
 from kgb_gym.operators.aten.families.factories import gaps, out_buffer
-from kgb_gym.operators.declaration import Call, Exemption
-from kgb_gym.operators.grids import DTYPES, Params, jitter_shape
+from kgb_gym.operators.declaration import Build, Call, Exemption, Interface
+from kgb_gym.operators.grids import DTYPES, FLOATS, POINTWISE, Grid, Params, jitter_shape, product
 from kgb_gym.operators.maker import Maker
-from kgb_gym.operators.policy import Policy
 
 ALL_DTYPES = tuple(d for d in DTYPES if not d.startswith("float8"))
 FURTHER_DTYPES = ("bool", "uint8", "int64", "float64", "complex64")
-
-NO_COPY = Policy(allow=frozenset({"alloc", "view", "metadata", "fill"}))
-"""For those that must sometimes copy: that is a kernel's business."""
 
 ALIAS = "Sizes, strides and storage offset are compared; the answer shares the memory of `self`, and a copy is wrong."
 BITS = "A tensor whose conjugate or negative bit is set gives a view with the same bit."
@@ -268,4 +264,40 @@ def published_strided(dtypes: Sequence[str]) -> tuple[Params, ...]:
         {"shape": base, "size": size, "stride": stride, "offset": offset, "dtype": d}
         for base, size, stride, offset in found
         for d in dtypes
+    )
+
+
+_EXPANDED = together(
+    "shape,size",
+    (((1,), (8,)), ((1, 16), (8, 16)), ((1, 1, 32), (4, 8, 32)), ((16, 1), (16, 32)), ((1, 16, 1), (8, 16, 32))),
+)
+
+
+def expansion(name: str, build: Build, further: Grid) -> Interface:
+    """The interface of a function that broadcasts, with its own `further` cases."""
+    return interface(
+        name,
+        build,
+        paper=(product(**_EXPANDED, dtype=FLOATS, timed=True), further),
+        quick=(product(**_EXPANDED, dtype=("float32",)), further),
+        smoke=(
+            {"shape": (3, 1), "dtype": "float32", "size": (3, 4)},
+            {"shape": (5, 1), "dtype": "float16", "layout": "offset", "size": (2, 5, 6)},
+        ),
+        jitter=expand_jitter,
+    )
+
+
+def resolution(name: str, dtype: str, bit: str, further: Grid) -> Interface:
+    """The interface of a function that carries out a view's `bit`, with its own `further` cases."""
+    return interface(
+        name,
+        plain,
+        paper=(product(shape=POINTWISE[1:], dtype=(dtype,), bit=(bit,), timed=True), further),
+        quick=(product(shape=((1,), (23, 41), (4, 16, 15)), dtype=(dtype,), bit=(bit,)), further),
+        smoke=(
+            {"shape": (7, 5), "dtype": dtype, "bit": bit},
+            {"shape": (9,), "dtype": "float32", "layout": "offset"},
+        ),
+        jitter=jitter,
     )

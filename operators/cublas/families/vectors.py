@@ -14,15 +14,13 @@ from kgb_gym.operators.cublas.families.routine import INCREMENTS
 from kgb_gym.operators.declaration import Call, Operator
 from kgb_gym.operators.grids import Grid
 from kgb_gym.operators.maker import Maker
-from kgb_gym.operators.policy import Policy
+from kgb_gym.operators.policy import NO_COPY
 
 QUICK = (1, 17, 71, 497, 1100)
 QUICK_SUMS = (1, 17, 497, 1100, 2300)
 EXTRA = (2, 17, 33, 5333, 1000003)
 LARGE = 1 << 24
 """Elements of the timed vectors that are ours: enough to be bound by memory, not by the launch."""
-
-NO_COPY = Policy(allow=frozenset({"alloc", "view", "metadata", "fill"}))
 
 
 def build_pair(
