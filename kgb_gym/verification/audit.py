@@ -15,9 +15,9 @@ from kgb_gym.verification.record import (
     Fill,
     Resize,
     View,
-    is_lossy,
 )
 from kgb_gym.verification.recording import Recording
+from kgb_gym.verification.rules import is_lossy
 from kgb_gym.verification.tensors import poison
 from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, VIEWS, verb_of
 

@@ -18,7 +18,8 @@ from kgb_gym.verification.contract import broken_contract, changed_inputs, stray
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.player import Playback
 from kgb_gym.verification.rebuild import Kernels
-from kgb_gym.verification.record import Launch, View, encode, reached_by_launches
+from kgb_gym.verification.record import Launch, View, encode
+from kgb_gym.verification.rules import reached_by_launches
 from kgb_gym.verification.session import Failure, Session, Trial
 from kgb_gym.verification.subject import Subject, hack, outputs_of, picks, play_call, subject_of
 from kgb_gym.verification.tensors import pack, poison_byte, storage_bytes, storage_of

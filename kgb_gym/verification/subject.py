@@ -13,7 +13,8 @@ from kgb_gym.verification.answers import Forged, Outputs, read_outputs
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.protocols import Job
 from kgb_gym.verification.rebuild import Kernels
-from kgb_gym.verification.record import BadRecord, Record, Tune, View, check_policy, check_provenance, parse
+from kgb_gym.verification.record import BadRecord, Record, Tune, View, parse
+from kgb_gym.verification.rules import check_policy, check_provenance
 from kgb_gym.verification.session import Failure, Session, Trial
 from kgb_gym.verification.tensors import pack
 

@@ -21,14 +21,12 @@ from kgb_gym.verification.record import (
     Storage,
     Tune,
     View,
-    check_policy,
-    check_provenance,
     decode_value,
     encode,
     encode_value,
     parse,
-    reached_by_launches,
 )
+from kgb_gym.verification.rules import check_policy, check_provenance, reached_by_launches
 
 INPUT = View(0, torch.float32, (4, 4), (4, 1), 0)
 MADE = View(1, torch.float32, (4, 4), (4, 1), 0)
