@@ -159,7 +159,11 @@ STEP_COLUMNS: tuple[Column, ...] = (
     Column("clean", pa.bool_(), "Clean pass: every case right at both gates, every interface defined, no hack."),
     Column("clean_paper", pa.bool_(), "The same with the paper's tolerances (Appendix D) alone."),
     Column("only_defined", pa.bool_(), "Only the interfaces that the file defines were judged; never a clean pass."),
-    Column("data_dependent", pa.bool_(), "Judged and timed by the call itself, as its launches depend on values."),
+    Column(
+        "data_dependent",
+        pa.bool_(),
+        "Its launches depend on values: the record of a call on the very values was judged.",
+    ),
     Column("cases", pa.list_(CASE), "Every case: parameters (JSON), gates, largest difference, error, timing in µs."),
     Column("hacks", pa.list_(HACK), "Evidence of each hack: the layer and rule that caught it, what and where."),
     Column(

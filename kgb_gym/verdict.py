@@ -164,7 +164,7 @@ class Verdict:
     """What was timed against: `native`, the library's file, or `oracle (not comparable)`."""
     only_defined: bool = False
     data_dependent: bool = False
-    """Judged by the call itself with a separate ghost run, because its launches depend on values."""
+    """Its launches depend on values: the record of a call on the very values is judged, and nothing is timed."""
     speedup: float | None = None
     """S_i: the geometric mean over timed paper cases that are not launch-bound; None where nothing was timed."""
     speedup_lower: float | None = None

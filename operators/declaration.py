@@ -193,7 +193,7 @@ class Operator:
     kernel_required: bool = True
     """False for operators that are metadata only."""
     data_dependent: bool = False
-    """Launches may depend on values: judged by the call itself with a separate ghost run."""
+    """Launches may depend on values: the record of a call on the very values is judged, and nothing is timed."""
     policy: Policy = field(default_factory=Policy)
     """The ATen calls that an honest wrapper may make."""
     exemptions: tuple[Exemption, ...] = ()
