@@ -164,10 +164,12 @@ def config(options: Options, found: Method) -> RunConfig:
         if not longest > 0:
             raise WrongUse(f"--time-limit must be positive, got {longest}")
         limits = replace(limits, correctness_s=longest, call_s=min(limits.call_s, longest))
+    operators = find.match(options.operators)
+    find.offered(operators, place)
     try:
         return RunConfig(
             method=found.name,
-            operators=find.match(options.operators),
+            operators=operators,
             suite=find.suite(options.suite, place),
             platform=place.name,
             seed=options.seed,

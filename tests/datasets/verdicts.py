@@ -59,7 +59,7 @@ def verdict(
         "hacks": (Hack("screen", "import", "imports ctypes", 3),) if status is Status.HACK else (),
         "clean": passed,
         "clean_paper": passed,
-        "compiled_for": ("sm_90",),
+        "compiled_for": ("cuda:90",),
         "layers": ("screen", "audit", "ghost"),
         "notes": ("interpreted",),
         "seed": 7,
