@@ -133,7 +133,11 @@ _SETTING = (
     Column(
         "suite", pa.string(), "Case grid: `paper`, `quick` or `smoke`. Results of different suites are not comparable."
     ),
-    Column("platform", pa.string(), "Where kernels ran: `nvidia`, `cpu` (Triton's interpreter), …; `emu-…` is an emulation."),
+    Column(
+        "platform",
+        pa.string(),
+        "Where kernels ran: `nvidia`, `cpu` (Triton's interpreter), …; `emu-…` is an emulation.",
+    ),
     Column(
         "method", pa.string(), "What produced the submissions: a baseline policy, such as `pass@5` or `reflection`."
     ),

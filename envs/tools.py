@@ -15,6 +15,7 @@ from kgb_gym.verification.targets import PORTABLE, TARGETS
 
 _CODE = {"type": "string", "description": "Source of one module, as for a submission."}
 
+
 @dataclass(frozen=True)
 class Tool:
     """One tool, as it is told to a model."""

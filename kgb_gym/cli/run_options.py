@@ -28,6 +28,7 @@ class Options:
     out: Path
     suite: str = "auto"
     platform: str = "auto"
+    targets: tuple[str, ...] = ()
     workers: int | None = None
     episodes: int | None = None
     engine: str = "local"
@@ -176,6 +177,7 @@ def config(options: Options, found: Method) -> RunConfig:
             samples=found.samples,
             early_stop=found.early_stop,
             prompt=found.prompt,
+            targets=find.targets(options.targets),
             settings=_settings(options, found),
             budgets=found.budgets,
             limits=limits,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kgb_gym.verdict import Verdict
     from kgb_gym.verification.protocols import Job
 
+
 def verify(
     name: str,
     file: str,

@@ -10,7 +10,19 @@ import re
 from collections import Counter
 from typing import Any
 
-KINDS = ("load", "store", "shared", "async copy", "atomic", "matrix", "barrier", "branch", "special", "convert", "other")
+KINDS = (
+    "load",
+    "store",
+    "shared",
+    "async copy",
+    "atomic",
+    "matrix",
+    "barrier",
+    "branch",
+    "special",
+    "convert",
+    "other",
+)
 """Kinds of instructions; `shared` is any access to shared memory, `special` exponentials, roots and quotients."""
 
 _PTX = (

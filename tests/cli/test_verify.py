@@ -107,4 +107,6 @@ def test_compile_for_other_targets(kgb, tmp_path):
     for target in done.json["targets"]:
         assert target["status"] == "passed" and target["variants"]
         (code, *_) = target["kernels"]
-        assert code["registers"] > 0 and code["instructions"]["store"] and code["shared_bytes"] <= target["shared_limit"]
+        assert (
+            code["registers"] > 0 and code["instructions"]["store"] and code["shared_bytes"] <= target["shared_limit"]
+        )
