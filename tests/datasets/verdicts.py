@@ -61,9 +61,16 @@ def verdict(
         "clean_paper": passed,
         "compiled_for": ("cuda:90",),
         "targets": (
-            TargetResult("cuda:90", Status.PASSED, variants=2, shared_limit=232448, kernels=(
-                KernelCode("softmax_kernel", 32, 0, 512, {"load": 4, "store": 1}), KernelCode("sum", None, None, 0, {}),
-            )),
+            TargetResult(
+                "cuda:90",
+                Status.PASSED,
+                variants=2,
+                shared_limit=232448,
+                kernels=(
+                    KernelCode("softmax_kernel", 32, 0, 512, {"load": 4, "store": 1}),
+                    KernelCode("sum", None, None, 0, {}),
+                ),
+            ),
         ),
         "layers": ("screen", "audit", "ghost"),
         "notes": ("interpreted",),

@@ -64,7 +64,9 @@ def test_speedups(result):
 
 def test_portability_is_the_share_of_clean_kernels_that_compile_for_all_chips():
     def chips(**statuses):
-        made = (TargetResult(f"cuda:{n[1:]}", s, variants=int(s is Status.PASSED), failed=1) for n, s in statuses.items())
+        made = (
+            TargetResult(f"cuda:{n[1:]}", s, variants=int(s is Status.PASSED), failed=1) for n, s in statuses.items()
+        )
         return {"targets": tuple(made)}
 
     good, bad = Status.PASSED, Status.COMPILE_ERROR

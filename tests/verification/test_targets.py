@@ -32,12 +32,22 @@ def test_an_unknown_target_lists_the_known_ones(name):
 
 
 def test_instructions_are_sorted_into_kinds():
-    ptx = "\n".join([
-        "\t@%p1 ld.global.b32 { %r1 }, [ %rd1 + 0 ];", "\tst.shared.b32 [ %r1 ], %r2;", "\tbar.sync 0;", "$L1:",
-        "\t@!%p2 bra $L1;", "\tex2.approx.f32 %f1, %f2;", "\tadd.s32 %r3, %r1, %r2;", "\tst.global.b32 [ %rd2 ], %r3;",
-        "\tatom.global.add.f32 %f3, [%rd3], %f1;", "\tmma.sync.aligned.m16n8k16 {%f1};", "\tld.param.b64 %rd1, [p];", ".reg .b32 %r<4>;",
-        "\tcvt.f32.f16 %f1, %h1;", "\tcp.async.cg.shared.global [%r1], [%rd1], 16;",
-    ])  # fmt: skip
+    ptx = """
+        @%p1 ld.global.b32 { %r1 }, [ %rd1 + 0 ];
+        st.shared.b32 [ %r1 ], %r2;
+        bar.sync 0;
+    $L1:
+        @!%p2 bra $L1;
+        ex2.approx.f32 %f1, %f2;
+        add.s32 %r3, %r1, %r2;
+        st.global.b32 [ %rd2 ], %r3;
+        atom.global.add.f32 %f3, [%rd3], %f1;
+        mma.sync.aligned.m16n8k16 {%f1};
+        ld.param.b64 %rd1, [p];
+        .reg .b32 %r<4>;
+        cvt.f32.f16 %f1, %h1;
+        cp.async.cg.shared.global [%r1], [%rd1], 16;
+    """
     assert codegen.count(ptx, amd=False) == {
         "load": 1, "store": 1, "shared": 1, "async copy": 1, "atomic": 1, "matrix": 1, "barrier": 1, "branch": 1,
         "special": 1, "convert": 1, "other": 2,
@@ -65,7 +75,6 @@ def test_two_vendors_with_the_facts_of_their_code(judge):
         assert 0 < code.registers < 256 and code.spill_bytes == 0
         assert 0 <= code.shared_bytes <= target.shared_limit
         assert code.instructions["load"] and code.instructions["store"] and code.instructions["other"]
-
 
 
 def broken(where: str) -> str:
@@ -109,7 +118,9 @@ class Hanging:
             if len(self.compilers) == 2:
                 ask = process.ask
                 process.ask = lambda head, *args, **more: ask(
-                    {**head, "text": head["text"] + "\nwhile True:\n    pass\n"} if "text" in head else head, *args, **more
+                    {**head, "text": head["text"] + "\nwhile True:\n    pass\n"} if "text" in head else head,
+                    *args,
+                    **more,
                 )
         return process
 
@@ -119,7 +130,7 @@ class Hanging:
 
 def test_a_compiler_that_hangs_on_one_chip_costs_the_others_nothing(local_engine):
     chips = ("cuda:80", "hip:gfx942", "cuda:90")
-    job = Job("aten/cos", COS.encode(), suite="smoke", kind="compile", targets=chips, limits=Limits(compile_s=15.0))
+    job = Job("aten/cos", COS.encode(), suite="smoke", kind="compile", targets=chips, limits=Limits(compile_s=10.0))
     with local_engine.spawner() as spawner:
         hanging = Hanging(spawner)
         verdict = verify(job, hanging)
