@@ -58,4 +58,9 @@ class RunConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data, the version of the judge included."""
-        return {**asdict(self), "operators": list(self.operators), "targets": list(self.targets), "kgb_gym": version("kgb-gym")}
+        return {
+            **asdict(self),
+            "operators": list(self.operators),
+            "targets": list(self.targets),
+            "kgb_gym": version("kgb-gym"),
+        }
