@@ -27,6 +27,23 @@ class Equivalent:
 
 
 _PROMOTED = "the other operand of the expression is fp32 (or fp64), so that Triton's promotion makes the same cast"
+_FACTOR = (
+    "lanes past the end of the sum have a filler of 0 in the other factor, and rows and columns past the matrix are not "
+    "stored"
+)
+_VECTOR = "the last axis of a vector is its first"
+_PRODUCTS = (
+    "cublas/Cgemm_v2",
+    "cublas/Csymm_v2",
+    "cublas/CsyrkEx",
+    "cublas/DgemmStridedBatched",
+    "cublas/DgemmStridedBatched_64",
+    "cublas/HgemmBatched",
+    "cublas/HgemmStridedBatched",
+    "cublas/SgemmEx",
+    "cublas/SgemmStridedBatched",
+    "cublas/Ssyrk_v2",
+)
 _COMPARED = "the smaller type's values are exact in the larger one, and a comparison promotes its operands by itself"
 
 EQUIVALENTS: tuple[Equivalent, ...] = (
@@ -67,6 +84,9 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         ("aten/mish_backward",), "constant_off_by_one", "20", "19",
         "where the argument is above the cut-off, both branches round to the same number",
     ),
+    Equivalent(_PRODUCTS, "constant_off_by_one", "0.0", "1.0", _FACTOR),
+    Equivalent(_PRODUCTS, "constant_off_by_one", "0.0", "-1.0", _FACTOR),
+    Equivalent(("cublas/Dasum_v2",), "constant_off_by_one", "0", "-1", _VECTOR),
 )  # fmt: skip
 
 
