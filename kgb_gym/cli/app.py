@@ -118,6 +118,7 @@ def compile_(
 def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page there.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="Draw the paper's figures into that folder.")] = None,
     paper_tables: Annotated[bool, typer.Option("--paper-tables", help="The paper's tables with its rows.")] = False,
     include_synthetic: Annotated[
         bool, typer.Option("--include-synthetic", help="Count scripted episodes too; they are labelled.")
@@ -127,7 +128,7 @@ def report(
     """Print metrics and tables of runs."""
     from kgb_gym.cli.report import report
 
-    raise typer.Exit(report(folders, html, paper_tables, include_synthetic, as_json))
+    raise typer.Exit(report(folders, html, plots, paper_tables, include_synthetic, as_json))
 
 
 @app.command()

@@ -127,18 +127,22 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         if compiler is not None:
             compiling = CompileRun(session, kernels, targets, compiler)
             stack.callback(compiling.stop)
-            if not operator.data_dependent or job.kind == "compile":
-                compiling.start()
+        # Beside the player, but for who wants the first failure: most of those fail while playing.
+        early = compiling is not None and not (job.fail_fast and player)
+        if compiling is not None and early and caller is None:
+            compiling.start()
         if caller is not None:
             _load(session, caller, source, interfaces, live=True)
             _call_all(session, caller)
             caller.end()
-            if compiling is not None:
+            if compiling is not None and early:
                 compiling.start()
         if player is not None:
             _play_all(session, player, kernels)
         failed = any((t.judged and not t.ok) or (t.raised and not t.judged) for t in session.trials)
         if compiling is not None and not (job.fail_fast and failed):
+            if not early:
+                compiling.start()
             compiling.finish()
             session.compiled_for = tuple(targets)
         if not any(t.compile_error for t in session.trials):
