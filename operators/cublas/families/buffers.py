@@ -64,7 +64,8 @@ def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tenso
     if kind == "normal":
         return make.normal((size,), dtype)
     if kind == "kept":
-        return torch.where(make.integers((size,), torch.bool), make.normal((size,), dtype), -0.0)
+        numbers = make.normal((size,), dtype)
+        return torch.where((numbers.real if dtype.is_complex else numbers) > 0, numbers, -0.0)
     if kind == "nan":
         return make.full((size,), float("nan"), dtype)
     if kind == "trap":
