@@ -141,6 +141,16 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         ("vllm/cp_gather_cache", "vllm/cp_gather_indexer_k_quant_cache"), "mask_off_by_one", "ends < batch",
         "ends < batch - 1", "no token lies past the end of the last sequence, so that this end is never counted",
     ),
+    Equivalent(
+        ("vllm/cutlass_scaled_mm",), "dropped_mask",
+        "tl.load(scale_b + start // 128 * b_scale_row + n // 128 * b_scale_block, mask=columns)",
+        "tl.load(scale_b + start // 128 * b_scale_row + n // 128 * b_scale_block)",
+        "with scales of blocks N is a multiple of 128: no column is masked",
+    ),
+    Equivalent(
+        ("vllm/cutlass_scaled_mm", "vllm/cutlass_scaled_mm_azp"), "wrong_operator", "scale_b + n * 0",
+        "scale_b - n * 0", "0 is added or taken away",
+    ),
 )  # fmt: skip
 
 
