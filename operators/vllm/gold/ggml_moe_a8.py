@@ -143,7 +143,6 @@ def ggml_moe_a8(X, W, sorted_token_ids, expert_ids, num_tokens_post_padded, quan
         ELEMENTS=elements,
         BYTES=size,
         BLOCK_N=32,
-        # Products of fp32 are no tensor core's: a long step would only be unrolled.
-        BLOCK_K=32 if X.dtype == torch.float32 else 64,
+        BLOCK_K=128,
     )
     return out
