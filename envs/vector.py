@@ -1,7 +1,8 @@
 """`KernelVectorEnv`: many episodes at once, verified concurrently through one engine.
 
-Every step begins all sub-environments' actions before it waits for any, so that the engine's pool is kept busy. Each
-sub-environment records its own steps through one shared recorder: exactly the steps that were taken.
+Every step begins all sub-environments' actions before it waits for any, so that the engine's pool is kept busy. Beside
+`step`, which waits for all, `send` and `recv` hand out whichever is ready, so that a slow verification holds nobody.
+Each sub-environment records its own steps through one shared recorder: exactly the steps that were taken.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,27 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from kgb_gym.envs import recording
 from kgb_gym.envs.actions import ActionDict, InvalidAction, parse
 from kgb_gym.envs.env import KernelEnv
+from kgb_gym.envs.inflight import InFlight
 from kgb_gym.envs.observation import ObservationDict
 
 if TYPE_CHECKING:
     from kgb_gym.datasets.recorder import Recorder
 
 Flags = npt.NDArray[np.bool_]
+
+
+class Received(NamedTuple):
+    """The steps that `recv` hands out: of m sub-environments, batched as in `step`, in the order of `ids`."""
+
+    observations: ObservationDict
+    rewards: npt.NDArray[np.float64]
+    """Shape (m,)."""
+    terminations: Flags
+    truncations: Flags
+    infos: dict[str, Any]
+    """As in `step`; entry j is about sub-environment `ids[j]`."""
+    ids: npt.NDArray[np.int64]
+    """Which sub-environments, ascending; shape (m,)."""
 
 
 class KernelVectorEnv(VectorEnv[ObservationDict, Any, npt.NDArray[Any]]):
@@ -77,6 +93,7 @@ class KernelVectorEnv(VectorEnv[ObservationDict, Any, npt.NDArray[Any]]):
         self.observation_space = batch_space(first.observation_space, num_envs)
         self._observations: list[ObservationDict] = [{} for _ in range(num_envs)]
         self._about: list[dict[str, Any]] = [{} for _ in range(num_envs)]
+        self._flight = InFlight()
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -90,6 +107,7 @@ class KernelVectorEnv(VectorEnv[ObservationDict, Any, npt.NDArray[Any]]):
                 `episode_id`) also holds for the episodes that autoreset begins.
 
         Raises:
+            AlreadyPendingCallError: a sub-environment to be reset is in flight.
             ValueError: a list or the mask has another length, or the mask is false everywhere.
         """
         rest = dict(options or {})
@@ -97,6 +115,7 @@ class KernelVectorEnv(VectorEnv[ObservationDict, Any, npt.NDArray[Any]]):
         named = _each("operator", rest.pop("operator", None), self.num_envs)
         about = _each("record", rest.pop("record", None), self.num_envs)
         seeds = _seeds(seed, self.num_envs)
+        self._flight.refuse(np.flatnonzero(mask).tolist(), "reset")
         infos: dict[str, Any] = {}
         for i in np.flatnonzero(mask):
             self.envs[i].spec = self.spec
@@ -110,54 +129,111 @@ class KernelVectorEnv(VectorEnv[ObservationDict, Any, npt.NDArray[Any]]):
         """One action in every sub-environment; verifications run concurrently.
 
         Raises:
+            AlreadyPendingCallError: a sub-environment is in flight.
             ResetNeeded: a sub-environment's episode is over (`DISABLED`), or none was begun.
             InvalidAction: an action is no action at all; no sub-environment has stepped then.
         """
-        each = self._split(actions)
-        for env, action in zip(self.envs, each, strict=True):
-            env.running()
+        each = self._split(actions, self.num_envs)
+        self._begin(range(self.num_envs), each, "step")
+        observations, rewards, terminations, truncations, infos, _ = self._complete(self.num_envs, None)
+        return observations, rewards, terminations, truncations, infos
+
+    def send(self, actions: Any, ids: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None) -> None:
+        """Begin one action in each of some sub-environments, and wait for none; `recv` gives what comes of them.
+
+        Args:
+            actions: as for `step`, one for each of `ids`: a list, or a batch of the single action space.
+            ids: distinct numbers of sub-environments; None: all of them.
+
+        Raises:
+            AlreadyPendingCallError: one of them is in flight.
+            ResetNeeded: the episode of one is over (`DISABLED`), or none was begun.
+            InvalidAction: an action is no action at all, or there are more or fewer than `ids`.
+            ValueError: there is no such sub-environment, or one is named twice.
+
+            Whatever is raised, nothing has begun.
+        """
+        numbers = _numbers(ids, self.num_envs)
+        self._begin(numbers, self._split(actions, len(numbers)), "send")
+
+    def recv(self, at_least: int = 1, timeout: float | None = None) -> Received:
+        """Wait until some of the sub-environments in flight are ready, and give every one that is.
+
+        An ended episode is followed by the next one as in `step` (`SAME_STEP`), or by `reset` with a mask that names it
+        (`DISABLED`), while others stay in flight.
+
+        Args:
+            at_least: how many to wait for; never more than are in flight.
+            timeout: seconds; None: as long as it takes.
+
+        Raises:
+            NoAsyncCallError: nothing is in flight.
+            TimeoutError: too few were ready in time; nothing is lost, they stay in flight.
+            ValueError: `at_least` is below 1.
+        """
+        return self._complete(at_least, timeout)
+
+    @property
+    def in_flight(self) -> tuple[int, ...]:
+        """Numbers of the sub-environments that were sent an action and not received since."""
+        return tuple(self._flight)
+
+    def _begin(self, numbers: Sequence[int], each: Sequence[ActionDict], call: str) -> None:
+        self._flight.refuse(numbers, call)
+        for i, action in zip(numbers, each, strict=True):
+            self.envs[i].running()
             parse(action)
-        pending = [env.begin(action) for env, action in zip(self.envs, each, strict=True)]
-        rewards = np.zeros(self.num_envs, dtype=np.float64)
-        terminations = np.zeros(self.num_envs, dtype=np.bool_)
-        truncations = np.zeros(self.num_envs, dtype=np.bool_)
+        for i, action in zip(numbers, each, strict=True):
+            self._flight.add(i, self.envs[i].begin(action))
+
+    def _complete(self, at_least: int, timeout: float | None) -> Received:
+        ready = self._flight.take(at_least, timeout)
+        count = len(ready)
+        rewards = np.zeros(count, dtype=np.float64)
+        terminations, truncations = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
         infos: dict[str, Any] = {}
-        for i, (env, begun) in enumerate(zip(self.envs, pending, strict=True)):
-            observation, rewards[i], terminations[i], truncations[i], info = env.complete(begun)
-            if (terminations[i] or truncations[i]) and self.autoreset_mode is AutoresetMode.SAME_STEP:
-                infos = self._add_info(infos, {"final_obs": observation, "final_info": info}, i)
+        for j, (i, begun) in enumerate(ready):
+            env = self.envs[i]
+            observation, rewards[j], terminations[j], truncations[j], info = env.complete(begun)
+            if (terminations[j] or truncations[j]) and self.autoreset_mode is AutoresetMode.SAME_STEP:
+                infos = self._add_info(infos, {"final_obs": observation, "final_info": info}, j)
                 observation, info = env.reset(options={"record": self._about[i]})
             self._observations[i] = observation
-            infos = self._add_info(infos, info, i)
-        return self._batched(), rewards, terminations, truncations, infos
+            infos = self._add_info(infos, info, j)
+        ids = np.array([i for i, _ in ready], dtype=np.int64)
+        return Received(self._batched(ids.tolist()), rewards, terminations, truncations, _cut(infos, count), ids)
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override]  # Gymnasium's frame types leave plain text out
         """What each sub-environment renders."""
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the sub-environments, and the recorder that was opened here."""
+        """Close the sub-environments, and the recorder that was opened here. Steps in flight are dropped: they were
+        never returned, and are not recorded."""
+        self._flight.drop()
         for env in self.envs:
             env.close()
         if self._owns_recorder and self._recorder is not None:
             self._recorder.close()
 
-    def _split(self, actions: Any) -> list[ActionDict]:
+    def _split(self, actions: Any, count: int) -> list[ActionDict]:
         if isinstance(actions, (list, tuple)):
             each = list(actions)
         elif isinstance(actions, Mapping):
-            each = list(iterate(self.action_space, actions))
+            space = self.action_space if count == self.num_envs else batch_space(self.single_action_space, count)
+            each = list(iterate(space, actions))
         else:
             raise InvalidAction(f"actions must be a batch of the action space or a list, got {type(actions).__name__}")
-        if len(each) != self.num_envs:
-            raise InvalidAction(f"got {len(each)} actions for {self.num_envs} environments")
+        if len(each) != count:
+            raise InvalidAction(f"got {len(each)} actions for {count} environments")
         return each
 
-    def _batched(self) -> ObservationDict:
+    def _batched(self, ids: Sequence[int] | None = None) -> ObservationDict:
         if any(not observation for observation in self._observations):
             raise ValueError("the first reset must reset every sub-environment")
-        empty: Any = create_empty_array(self.single_observation_space, n=self.num_envs, fn=np.zeros)
-        batch = concatenate(self.single_observation_space, self._observations, empty)
+        chosen = self._observations if ids is None else [self._observations[i] for i in ids]
+        empty: Any = create_empty_array(self.single_observation_space, n=len(chosen), fn=np.zeros)
+        batch = concatenate(self.single_observation_space, chosen, empty)
         return deepcopy(dict(batch))
 
 
@@ -169,6 +245,25 @@ def _mask(mask: Any, count: int) -> Flags:
     if not mask.any():
         raise ValueError("options['reset_mask'] is false everywhere: nothing to reset")
     return mask
+
+
+def _cut(infos: dict[str, Any], count: int) -> dict[str, Any]:
+    """The first `count` entries of batched infos: Gymnasium makes them as long as there are sub-environments."""
+    return {k: _cut(v, count) if isinstance(v, dict) else v[:count] for k, v in infos.items()}
+
+
+def _numbers(ids: Any, count: int) -> list[int]:
+    if ids is None:
+        return list(range(count))
+    array = np.asarray(ids)
+    if array.ndim != 1 or not array.size or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"ids must be a non-empty sequence of whole numbers, got {ids!r}")
+    numbers: list[int] = array.tolist()
+    if bad := [n for n in numbers if not 0 <= n < count]:
+        raise ValueError(f"no sub-environment {bad[0]}: they are 0 to {count - 1}")
+    if len(set(numbers)) != len(numbers):
+        raise ValueError("ids names a sub-environment twice")
+    return numbers
 
 
 def _each(name: str, value: Any, count: int) -> list[Any]:
