@@ -194,6 +194,10 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "tl.floor(x.to(tl.float32) * per_w)", "a whole number in fp32 is equal to the same integer",
     ),
     Equivalent(
+        ("aten/linear",), "constant_off_by_one", "0.0", "-1.0", "the sums of columns past the end are not stored",
+        "bias = tl.load(bias_ptr + n * bias_step, mask=n < N",
+    ),
+    Equivalent(
         ("aten/masked_fill_",), "constant_off_by_one", "0", "1", "lanes past the end are masked once more at the store",
         "other=1)",
     ),
