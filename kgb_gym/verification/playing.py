@@ -15,6 +15,7 @@ from kgb_gym.operators.grids import plain_value
 from kgb_gym.verdict import Difference, Status
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
+from kgb_gym.verification.emulate import refused_launch
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.player import Playback
 from kgb_gym.verification.rebuild import Kernels
@@ -47,7 +48,11 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want)
     record = subject.record
     pick = picks(session.job, record)
-    trial.launches = sum(isinstance(s, Launch) for s in record.chosen(pick))
+    launches = [s for s in record.chosen(pick) if isinstance(s, Launch)]
+    trial.launches = len(launches)
+    for launch in launches:
+        if text := refused_launch(launch, session.platform):
+            raise Failure(Status.RUNTIME_ERROR, text, line=launch.line, case=trial.case.id, fatal=False)
     trial.judged = True
     if error := broken_contract(subject):
         trial.error = error
