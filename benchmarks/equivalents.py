@@ -34,6 +34,23 @@ _ZERO_TIMES = "the other operand's elements beyond the last term are zero, and a
 _EVEN = "cosh is even: exp(-|x| / 2) in place of exp(|x| / 2) swaps the two terms of the sum"
 _SIGN_OF_INFINITY = "the divisor is an infinity there, so below 0 is below -1"
 _NO_ZERO = "integers are never divided by zero, so the divisor is not 0"
+_FACTOR = (
+    "lanes past the end of the sum have a filler of 0 in the other factor, and rows and columns past the matrix are not "
+    "stored"
+)
+_VECTOR = "the last axis of a vector is its first"
+_PRODUCTS = (
+    "cublas/Cgemm_v2",
+    "cublas/Csymm_v2",
+    "cublas/CsyrkEx",
+    "cublas/DgemmStridedBatched",
+    "cublas/DgemmStridedBatched_64",
+    "cublas/HgemmBatched",
+    "cublas/HgemmStridedBatched",
+    "cublas/SgemmEx",
+    "cublas/SgemmStridedBatched",
+    "cublas/Ssyrk_v2",
+)
 _COMPARED = "the smaller type's values are exact in the larger one, and a comparison promotes its operands by itself"
 
 EQUIVALENTS: tuple[Equivalent, ...] = (
@@ -286,6 +303,73 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
     Equivalent(
         ("aten/sort",), "missing_cast", "x.to(key_ptr.dtype.element_ty)", "x",
         "integers, and their complements, have the same order in their own type as in a wider one",
+    ),
+    Equivalent(_PRODUCTS, "constant_off_by_one", "0.0", "1.0", _FACTOR),
+    Equivalent(_PRODUCTS, "constant_off_by_one", "0.0", "-1.0", _FACTOR),
+    Equivalent(("cublas/Dasum_v2",), "constant_off_by_one", "0", "-1", _VECTOR),
+    Equivalent(
+        ("vllm/allspark_w8a16_gemm",), "missing_cast", "tl.load(scales + stored, mask=columns).to(tl.float32)",
+        "tl.load(scales + stored, mask=columns)", _PROMOTED,
+    ),
+    Equivalent(("vllm/cutlass_scaled_mm",), "constant_off_by_one", "0.0", "-1.0", _FACTOR),
+    Equivalent(("vllm/cutlass_scaled_mm_azp",), "constant_off_by_one", "0", "-1", _FACTOR),
+    Equivalent(
+        ("vllm/hadacore_transform",), "mask_off_by_one", "tl.arange(0, N) < N", "tl.arange(0, N) <= N",
+        "the numbers below N are below N either way",
+    ),
+    Equivalent(
+        ("vllm/hadacore_transform",), "constant_off_by_one", "0.0", "1.0",
+        "a masked row mixes with no other and is not stored",
+    ),
+    Equivalent(
+        ("vllm/merge_attn_states",), "constant_off_by_one", "0.0", "1.0", "a masked row mixes with no other and is not stored",
+    ),
+    Equivalent(
+        ("vllm/merge_attn_states",), "constant_off_by_one", "0.0", "-1.0", "a masked row mixes with no other and is not stored",
+    ),
+    Equivalent(
+        ("vllm/gptq_gemm",), "missing_cast", "(code - zero).to(tl.float32)", "code - zero", _PROMOTED,
+    ),
+    Equivalent(("vllm/gptq_marlin_gemm",), "missing_cast", "code.to(tl.float32)", "code", _PROMOTED),
+    Equivalent(
+        ("vllm/permute_cols",), "dropped_mask", "tl.load(a + row + origin, mask=mask)", "tl.load(a + row + origin)",
+        "a masked lane's origin is 0: it reads the row's first element and is not stored",
+    ),
+    Equivalent(
+        ("vllm/cp_gather_indexer_k_quant_cache",), "dropped_mask", "tl.load(cu_seq_lens + sequence, mask=live)",
+        "tl.load(cu_seq_lens + sequence)",
+        "a token past the last one has as its sequence the number of all, which cu_seq_lens has an element for, and is "
+        "not stored",
+    ),
+    Equivalent(
+        ("vllm/rms_norm_dynamic_per_token_quant", "vllm/rms_norm_per_block_quant"), "constant_off_by_one", "128.0",
+        "127.0", "numbers divided by a 127th of the largest of them round to -127 at least",
+    ),
+    Equivalent(
+        ("vllm/rms_norm_dynamic_per_token_quant", "vllm/rms_norm_per_block_quant"), "constant_off_by_one", "0.0", "1.0",
+        "the filler of a weight meets a filler of 0 in the row",
+    ),
+    Equivalent(
+        ("vllm/paged_attention_v2",), "constant_off_by_one", "0.0", "1.0",
+        "a partition past the end has the weight exp(-1e30 - largest), which is 0, or no partition has a value but 0",
+    ),
+    Equivalent(
+        ("vllm/selective_scan_fwd",), "constant_off_by_one", "0.0", "-1.0",
+        "lanes past the state have a filler of 0 in the other factors, and channels past the last are not stored",
+    ),
+    Equivalent(
+        ("vllm/cp_gather_cache", "vllm/cp_gather_indexer_k_quant_cache"), "mask_off_by_one", "ends < batch",
+        "ends < batch - 1", "no token lies past the end of the last sequence, so that this end is never counted",
+    ),
+    Equivalent(
+        ("vllm/cutlass_scaled_mm",), "dropped_mask",
+        "tl.load(scale_b + start // 128 * b_scale_row + n // 128 * b_scale_block, mask=columns)",
+        "tl.load(scale_b + start // 128 * b_scale_row + n // 128 * b_scale_block)",
+        "with scales of blocks N is a multiple of 128: no column is masked",
+    ),
+    Equivalent(
+        ("vllm/cutlass_scaled_mm", "vllm/cutlass_scaled_mm_azp"), "wrong_operator", "scale_b + n * 0",
+        "scale_b - n * 0", "0 is added or taken away",
     ),
 )  # fmt: skip
 
