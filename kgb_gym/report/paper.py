@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from kgb_gym.metrics import GroupMetrics, Metrics, Summary, confidence, matched
 from kgb_gym.metrics.similarity import mean_similarity
 from kgb_gym.report import published, published_appendix
+from kgb_gym.report.portability import portability_table
 from kgb_gym.report.published import PLATFORMS, PublishedRow
 from kgb_gym.report.tables import (
     DASH,
@@ -123,7 +124,8 @@ def comparison_tables(metrics: Metrics) -> tuple[Table, ...]:
         Table("Confidence", columns, tuple(sure), note),
         Table("Speedup on the operators that both solved", heads, tuple(pairs), note),
     )
-    return tuple(t for t in tables if t.rows)
+    portability = portability_table(metrics)
+    return (*(t for t in tables if t.rows), *([portability] if portability is not None else []))
 
 
 def _interval(ends: Sequence[float] | None, form: str = "{:.2f}") -> str:
@@ -137,8 +139,8 @@ def summary_tables(metrics: Metrics) -> tuple[Table, ...]:
     every = paper_tables(metrics, with_published=False)
     found = [t for t in every if t.title.startswith(wanted)]
     found += [t for t in every if t.title.startswith(("Table 17:", "Table 18:")) and t.rows]
-    unscored = unscored_table(metrics)
-    return (*found, *([unscored] if unscored is not None else []))
+    further = (portability_table(metrics), unscored_table(metrics))
+    return (*found, *(t for t in further if t is not None))
 
 
 def _ablation(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> Table:

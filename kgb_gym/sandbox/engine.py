@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from kgb_gym.platforms import detect
+from kgb_gym.platforms import PLATFORMS, detect
 from kgb_gym.sandbox.spawner import Channel, TemplateSpawner
 from kgb_gym.sandbox.worker import harness_error
 from kgb_gym.verdict import Verdict
@@ -260,6 +260,7 @@ class _Judge:
 
     def ask(self, job: Job) -> Verdict:
         limit = job.limits.correctness_s + (job.limits.performance_s if job.timing else 0) + GRACE_S
+        limit += job.limits.compile_s * len(job.targets)
         head: dict[str, Any] = {"job": {**replace(job, source=b"").to_dict()}}
         deadline = time.monotonic() + limit
         wire.send(self._sock, head, [job.source], deadline)
@@ -284,7 +285,7 @@ class _Judge:
 def _environment(mode: str) -> dict[str, str]:
     keep = (
         "PATH", "LD_LIBRARY_PATH", "LANG", "HOME", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TMPDIR",
-        "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
+        "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", *(v for p in PLATFORMS.values() for v in p.visible),
     )  # fmt: skip
     out = {k: os.environ[k] for k in keep if k in os.environ}
     path = [str(Path(p or ".").resolve()) for p in sys.path if not p or Path(p).exists()]
