@@ -13,6 +13,7 @@ from kgb_gym.operators import Call, Check, Seeded, Target, expected
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
 from kgb_gym.verdict import Difference, Status
+from kgb_gym.verification import telling
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
 from kgb_gym.verification.plan import derive
@@ -47,7 +48,10 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want)
     record = subject.record
     pick = picks(session.job, record)
-    trial.launches = sum(isinstance(s, Launch) for s in record.chosen(pick))
+    chosen = record.chosen(pick)
+    trial.launches = sum(isinstance(s, Launch) for s in chosen)
+    if session.job.kind in ("run", "profile"):
+        trial.told = telling.steps(trial.case.id, chosen)
     trial.judged = True
     if error := broken_contract(subject):
         trial.error = error
@@ -67,6 +71,8 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     outputs = outputs_of(subject, answer, blobs)
     changed_inputs(subject, answer)
     compare(subject, outputs[0])
+    if session.job.kind == "run":
+        trial.told += [telling.output(case[0], case[1]) for case, _ in _pairs(subject, outputs[0]) if case]
     if stray := written_astray(subject, answer):
         trial.strict = trial.paper = False
         trial.error = stray

@@ -1,6 +1,8 @@
 """A run that is killed ten times, at moments that nobody chose, ends with the tables of one that was left alone."""
 
+import errno
 import json
+import os
 import random
 import signal
 import subprocess
@@ -116,3 +118,27 @@ def test_ten_kills_leave_the_same_tables(ahead, tmp_path):
     assert told(tmp_path / "broken") == told(tmp_path / "whole"), f"seed {seed}"
     assert load(tmp_path / "broken").episodes.num_rows >= EPISODES
     assert not list((tmp_path / "broken" / "journal").glob("*.arrows"))
+
+
+def test_a_full_disk_ends_the_run_and_the_same_call_goes_on(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    import believing_run
+
+    write, left = os.write, [40]
+
+    def full(fd, data):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(fd, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            believing_run.carry_out(tmp_path / "full")
+    before = len(finished_episodes(tmp_path / "full"))
+    assert 0 < before < EPISODES
+    believing_run.carry_out(tmp_path / "full")
+    believing_run.carry_out(tmp_path / "never")
+    assert steps(tmp_path / "full") == steps(tmp_path / "never")
+    assert told(tmp_path / "full") == told(tmp_path / "never")
