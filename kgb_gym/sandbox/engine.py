@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from kgb_gym.platforms import PLATFORMS, detect
+from kgb_gym.platforms import PLATFORMS, detect, get
 from kgb_gym.sandbox.spawner import Channel, TemplateSpawner
 from kgb_gym.sandbox.worker import harness_error
 from kgb_gym.verdict import Verdict
@@ -52,7 +52,7 @@ class LocalEngine:
         cores = os.cpu_count() or 1
         self.workers = max(1, workers if workers is not None else cores // 2)
         name = detect().name if platform == "auto" else platform
-        self._threads = 1 if name == "cpu" else max(1, cores // self.workers)
+        self._threads = 1 if get(name).interpreted else max(1, cores // self.workers)
         self._jobs: queue.SimpleQueue[tuple[Job, Future[Verdict]] | None] = queue.SimpleQueue()
         self._closed = False
         self._lock = threading.Lock()

@@ -16,6 +16,7 @@ from kgb_gym.verdict import Difference, Status
 from kgb_gym.verification import telling
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
+from kgb_gym.verification.emulate import refused_launch
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.player import Playback
 from kgb_gym.verification.rebuild import Kernels
@@ -49,9 +50,13 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     record = subject.record
     pick = picks(session.job, record)
     chosen = record.chosen(pick)
-    trial.launches = sum(isinstance(s, Launch) for s in chosen)
+    launches = [s for s in chosen if isinstance(s, Launch)]
+    trial.launches = len(launches)
     if session.job.kind in ("run", "profile"):
         trial.told = telling.steps(trial.case.id, chosen)
+    for launch in launches:
+        if text := refused_launch(launch, session.platform):
+            raise Failure(Status.RUNTIME_ERROR, text, line=launch.line, case=trial.case.id, fatal=False)
     trial.judged = True
     if error := broken_contract(subject):
         trial.error = error
