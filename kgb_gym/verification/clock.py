@@ -42,8 +42,7 @@ def time_all(session: Session, player: Worker, kernels: Kernels) -> None:
     limit = session.job.limits.performance_s
     looked = trials[derive(session.job, "look") % len(trials)]
     with contextlib.ExitStack() as stack:
-        with session.clock("lease"):
-            stack.enter_context(session.spawner.lease(session.platform.name, exclusive=True))
+        stack.enter_context(session.lease(exclusive=True))
         stack.enter_context(session.clock("time"))
         deadline = time.monotonic() + limit
         for number, trial in enumerate(trials):

@@ -159,10 +159,12 @@ def _process(session: Session, role: str) -> Iterator[Worker]:
 
 def _ask(session: Session, worker: Worker, head: dict[str, Any], blobs: Any = (), *, seconds: float, doing: str,
          max_blobs: int = 1 << 40) -> Any:  # fmt: skip
-    """Ask a worker; its end, silence or nonsense becomes the submission's failure."""
-    deadline = min(time.monotonic() + seconds, session.deadline)
+    """Ask a worker, which shares the device meanwhile; its end, silence or nonsense becomes the submission's failure."""
     try:
-        return worker.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
+        worker.ready()
+        with session.lease(exclusive=False):
+            deadline = min(time.monotonic() + seconds, session.deadline)
+            return worker.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
     except wire.Late as error:
         worker.end()
         limit = f"{seconds:g} s" if deadline < session.deadline else f"{session.job.limits.correctness_s:g} s in all"
@@ -332,7 +334,7 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
         raise Failure(Status.COMPILE_ERROR, f"the kernels cannot be loaded on their own:\n{error.get('trace')}")
 
     def ask(question: dict[str, Any], blobs: Any, doing: str, max_blobs: int) -> Any:
-        with session.clock("play"), session.spawner.lease(session.job.platform, exclusive=False):
+        with session.clock("play"):
             return _ask(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
                         max_blobs=max_blobs)  # fmt: skip
 
