@@ -57,6 +57,7 @@ def verdict_columns(verdict: Verdict) -> Row:
         "calibration": plain["calibration"],
         "profile": plain["profile"],
         "compiled_for": list(verdict.compiled_for),
+        "targets": [_target(t) for t in plain["targets"]],
         "layers": list(verdict.layers),
         "notes": list(verdict.notes),
         "durations": [{"phase": k, "seconds": float(v)} for k, v in sorted(verdict.durations.items())],
@@ -74,6 +75,7 @@ def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
         raise ValueError(f"step {row.get('step')} of episode {row.get('episode_id')} has no verdict")
     data = {name: row[name] for name in _SHARED}
     data |= {"kind": row["verdict_kind"], "seed": row["verdict_seed"]}
+    data["targets"] = [_untarget(t) for t in row.get("targets") or ()]
     data["cases"] = [_uncase(c) for c in row["cases"]]
     data["durations"] = {d["phase"]: d["seconds"] for d in row.get("durations") or ()}
     return Verdict.from_dict(data)
@@ -210,6 +212,18 @@ def _case(case: Mapping[str, Any]) -> Row:
         row["timing"] = {k: float(v) if k.endswith(("_us", "speedup")) else v for k, v in timing.items()}
         row["timing"]["interval"] = [float(v) for v in timing["interval"]]
     return row
+
+
+def _target(target: Mapping[str, Any]) -> Row:
+    kernels = [
+        dict(k, instructions=[{"kind": n, "count": c} for n, c in k["instructions"].items()]) for k in target["kernels"]
+    ]
+    return dict(target, kernels=kernels)
+
+
+def _untarget(target: Mapping[str, Any]) -> Row:
+    kernels = [dict(k, instructions={i["kind"]: i["count"] for i in k["instructions"]}) for k in target["kernels"]]
+    return dict(target, kernels=kernels)
 
 
 def _uncase(case: Mapping[str, Any]) -> Row:

@@ -99,6 +99,28 @@ HACK = pa.struct([("layer", pa.string()), ("rule", pa.string()), ("message", pa.
 TERM = pa.struct([("name", pa.string()), ("value", pa.float64())])
 DURATION = pa.struct([("phase", pa.string()), ("seconds", pa.float64())])
 
+KERNEL = pa.struct(
+    [
+        ("function", pa.string()),
+        ("registers", pa.int64()),
+        ("spill_bytes", pa.int64()),
+        ("shared_bytes", pa.int64()),
+        ("instructions", pa.list_(pa.struct([("kind", pa.string()), ("count", pa.int64())]))),
+    ]
+)
+TARGET = pa.struct(
+    [
+        ("target", pa.string()),
+        ("status", pa.string()),
+        ("message", pa.string()),
+        ("line", pa.int64()),
+        ("variants", pa.int64()),
+        ("failed", pa.int64()),
+        ("shared_limit", pa.int64()),
+        ("kernels", pa.list_(KERNEL)),
+    ]
+)
+
 _IDENTITY = (
     Column("schema_version", pa.int32(), "Version of this schema that the row was written under."),
     Column("run_id", pa.string(), "The run: one method over a set of operators, one folder."),
@@ -111,7 +133,11 @@ _SETTING = (
     Column(
         "suite", pa.string(), "Case grid: `paper`, `quick` or `smoke`. Results of different suites are not comparable."
     ),
-    Column("platform", pa.string(), "Where kernels ran: `nvidia`, `cpu` (Triton's interpreter), …"),
+    Column(
+        "platform",
+        pa.string(),
+        "Where kernels ran: `nvidia`, `cpu` (Triton's interpreter), …; `emu-…` is an emulation.",
+    ),
     Column(
         "method", pa.string(), "What produced the submissions: a baseline policy, such as `pass@5` or `reflection`."
     ),
@@ -176,7 +202,14 @@ STEP_COLUMNS: tuple[Column, ...] = (
     ),
     Column("speedup_lower", pa.float64(), "The same mean over the lower ends of the 95% intervals."),
     Column(
-        "compiled_for", pa.list_(pa.string()), "Targets for which every launched function compiled, such as `sm_90`."
+        "compiled_for", pa.list_(pa.string()), "Targets for which every launched function compiled, such as `cuda:90`."
+    ),
+    Column(
+        "targets",
+        pa.list_(TARGET),
+        "Every chip that was compiled for: status and the compiler's message with the submission's line, specialisations "
+        "that compiled and that failed, shared memory that one program may use there, and of each kernel registers and "
+        "spilled bytes of a lane, shared memory and instructions by kind.",
     ),
     Column("layers", pa.list_(pa.string()), "Trust layers that ran to their end."),
     Column("notes", pa.list_(pa.string()), "What else the verification had to say."),

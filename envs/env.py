@@ -10,7 +10,7 @@ import copy
 import fnmatch
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ from kgb_gym.envs.observation import ObservationDict, describe, observation_spac
 from kgb_gym.envs.reward import RewardConfig, RewardTerms
 from kgb_gym.verdict import Stage, Status, Verdict
 from kgb_gym.verification.protocols import Engine, Job, Kind, Limits
+from kgb_gym.verification.targets import listed
 
 if TYPE_CHECKING:
     from kgb_gym.datasets.recorder import Recorder
@@ -124,6 +125,7 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
         render_mode: str | None = None,
         limits: Limits | Mapping[str, Any] = _LIMITS,
         prompt: Paradigm = "auto",
+        targets: Sequence[str] = (),
     ) -> None:
         """
         Args:
@@ -142,10 +144,12 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             limits: of one verification.
             prompt: `sampling` (write it in one go) or `agentic` (tools and workflow explained); `auto`: `sampling`
                 where the budgets allow a single submission.
+            targets: chips (`cuda:80`, `hip:gfx942`, …; `portable` for five) for which submissions that are right are
+                compiled as well; how portable they are is recorded, and scores nothing.
 
         Raises:
             UnknownOperator: a pattern matches nothing.
-            ValueError: an argument is out of range, or no operator is left.
+            ValueError: an argument is out of range, no operator is left, or the platform offers one of them not.
         """
         record = record.value if isinstance(record, Shared) else record
         engine = engine.value if isinstance(engine, Shared) else engine
@@ -160,9 +164,13 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             raise ValueError(f"unknown prompt {prompt!r}: use auto, sampling or agentic")
         self.render_mode = render_mode
         self.pool = Pool.of(pool, operators, split)
+        for source in dict.fromkeys(n.partition("/")[0] for n in self.pool.names):
+            if why := self.platform.refuses(source):
+                raise ValueError(f"no {source} operator on {self.platform.name}: {why}")
         self.reward = reward if isinstance(reward, RewardConfig) else RewardConfig(**reward)
         self.budgets = budgets if isinstance(budgets, Budgets) else Budgets(**budgets)
         self.limits = limits if isinstance(limits, Limits) else Limits(**limits)
+        self.targets = listed(targets)
         self.agentic = prompt == "agentic" or (prompt == "auto" and self.budgets.max_submissions > 1)
         self.action_space = action_space()
         self.observation_space = observation_space(self.budgets)
@@ -334,7 +342,7 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             return Pending(
                 action, started, verdict=known, text="This source was judged before; its verdict stands.", key=key
             )
-        return Pending(action, started, future=self._ask(episode, source, "verify"), key=key)
+        return Pending(action, started, future=self._ask(episode, source, "verify", targets=self.targets), key=key)
 
     def _begin_call(self, episode: Episode, action: Action, started: datetime) -> Pending:
         tool = toolbox.find(action.tool)
@@ -342,7 +350,7 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
         if isinstance(tool, str) or error:
             return Pending(action, started, error=error)
         if tool.job == "compile":
-            targets = tuple(action.arguments.get("targets") or self.platform.compile_targets)
+            targets = listed(action.arguments.get("targets") or self.platform.compile_targets)
             future = self._ask(episode, encode(action.arguments["code"]), "compile", targets=targets)
             return Pending(action, started, future=future)
         if tool.job == "test":

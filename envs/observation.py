@@ -103,7 +103,7 @@ def describe(verdict: Verdict, what: str) -> str:
         right = sum(c.passed for c in judged)
         skipped = len(verdict.cases) - len(judged)
         lines.append(f"Cases: {right} of {len(judged)} right{f', {skipped} not reached' if skipped else ''}.")
-    lines += [text for text in (differences(verdict), timings(verdict)) if text]
+    lines += [text for text in (differences(verdict), compiled(verdict), timings(verdict)) if text]
     return "\n".join(lines)
 
 
@@ -113,6 +113,25 @@ def differences(verdict: Verdict) -> str:
     lines = [_failure(c) for c in failed[:SHOWN_FAILURES]]
     if len(failed) > SHOWN_FAILURES:
         lines.append(f"- and {len(failed) - SHOWN_FAILURES} more")
+    return "\n".join(lines)
+
+
+def compiled(verdict: Verdict) -> str:
+    """What came of each chip that was compiled for, a line each; empty where the only one is the platform's and it
+    passed."""
+    if verdict.kind != "compile" and all(t.ok for t in verdict.targets):
+        return ""
+    lines = []
+    for target in verdict.targets:
+        if not target.ok:
+            lines.append(f"- {target.target}: {target.status.value}. {clip(target.message.strip(), 600)}")
+            continue
+        told = [
+            f"{c.function} {'?' if c.registers is None else c.registers} registers, {c.spill_bytes or 0} bytes spilled, "
+            f"shared {c.shared_bytes}/{target.shared_limit}"
+            for c in target.kernels
+        ]
+        lines.append(f"- {target.target}: ok. {'; '.join(told)}")
     return "\n".join(lines)
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kgb_gym.verification.protocols import MAX_SOURCE_BYTES
+from kgb_gym.verification.targets import PORTABLE, TARGETS
 
 _CODE = {"type": "string", "description": "Source of one module, as for a submission."}
-
-COMPILE_TARGETS = ("sm_80", "sm_90", "sm_100", "gfx942")
 
 
 @dataclass(frozen=True)
@@ -60,13 +59,14 @@ TOOLS = {
     for tool in (
         Tool(
             "compile",
-            "Compile every function that your module launches, without running it on data.",
+            "Compile every function that your module launches for real chips, without running it on data: registers, "
+            "spills, shared memory and instructions of each, or the compiler's error.",
             {
                 "code": _CODE,
                 "targets": {
                     "type": "array",
-                    "items": {"type": "string", "enum": list(COMPILE_TARGETS)},
-                    "description": "Compilation targets; left out: sm_90.",
+                    "items": {"type": "string", "enum": [*TARGETS, *(t.alias for t in TARGETS.values())]},
+                    "description": f"Chips such as {', '.join(PORTABLE)}; left out: the platform's own.",
                 },
             },
             ("code",),

@@ -97,6 +97,45 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class KernelCode:
+    """What one function of a submission became on one chip: the largest of its compiled specialisations."""
+
+    function: str
+    registers: int | None
+    """Vector registers of one lane; None where they can't be told."""
+    spill_bytes: int | None
+    """What of them one lane keeps in memory instead."""
+    shared_bytes: int
+    """Shared memory of one program."""
+    instructions: Mapping[str, int]
+    """Instructions by kind (see `verification.codegen`): PTX for NVIDIA, machine code for AMD."""
+
+
+@dataclass(frozen=True)
+class TargetResult:
+    """How what a submission launches compiles for one chip. No such chip is needed for it."""
+
+    target: str
+    """`cuda:90`, `hip:gfx942`."""
+    status: Status
+    """`passed`, `compile_error`, `timeout`, `crash`, `out_of_memory` or `harness_error`."""
+    message: str = ""
+    """The compiler's own words with the submission's line; empty if it passed."""
+    line: int | None = None
+    variants: int = 0
+    """Specialisations (argument types, constants, options) that compiled."""
+    failed: int = 0
+    """Those that did not."""
+    shared_limit: int = 0
+    """Shared memory that one program may use on this chip, in bytes."""
+    kernels: tuple[KernelCode, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.status is Status.PASSED
+
+
+@dataclass(frozen=True)
 class Difference:
     """The largest deviation of one output from its oracle."""
 
@@ -175,6 +214,8 @@ class Verdict:
     """What ran on the GPU; None where nothing was profiled."""
     compiled_for: tuple[str, ...] = ()
     """Targets for which every launched function compiled."""
+    targets: tuple[TargetResult, ...] = ()
+    """What came of each target that was compiled for; those of `kind="verify"` change no status but the platform's."""
     layers: tuple[str, ...] = ()
     """The trust layers that ran to their end."""
     notes: tuple[str, ...] = ()
@@ -217,6 +258,7 @@ class Verdict:
             values["calibration"] = _timing(data.get("calibration"))
             values["profile"] = _profile(data.get("profile"))
             values["hacks"] = tuple(Hack(**h) for h in data.get("hacks", ()))
+            values["targets"] = tuple(_target(t) for t in data.get("targets") or ())
             for name in ("compiled_for", "layers", "notes"):
                 values[name] = tuple(data.get(name, ()))
             return cls(**values)
@@ -238,6 +280,11 @@ def _case(data: Mapping[str, Any]) -> CaseResult:
         values["difference"] = Difference(**difference)
     values["timing"] = _timing(values.get("timing"))
     return CaseResult(**values)
+
+
+def _target(data: Mapping[str, Any]) -> TargetResult:
+    kernels = tuple(KernelCode(**k) for k in data.get("kernels", ()))
+    return TargetResult(**{**data, "status": Status(data["status"]), "kernels": kernels})
 
 
 def _timing(data: Mapping[str, Any] | None) -> Timing | None:

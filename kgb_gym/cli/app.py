@@ -22,7 +22,11 @@ Op = Annotated[
 File = Annotated[str, typer.Argument(metavar="FILE", help="A Python module with the kernels; - reads standard input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Suite = Annotated[str, typer.Option(help="Case grid: auto, paper, quick or smoke.")]
-Place = Annotated[str, typer.Option(help="Where kernels run: auto, cpu or nvidia.")]
+Place = Annotated[str, typer.Option(help="Where kernels run: auto, cpu, nvidia, … (`kgb doctor` lists them).")]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(help="Chips to compile for: cuda:80,cuda:90,hip:gfx942, … or `portable` for five; may be repeated."),
+]
 Limit = Annotated[float | None, typer.Option(help="Wall seconds of one verification's correctness; 300 by default.")]
 Seed = Annotated[int, typer.Option(help="Everything random derives from it.")]
 
@@ -104,20 +108,33 @@ def verify(
 def compile_(
     op: Op,
     file: File,
-    target: Annotated[list[str] | None, typer.Option(help="sm_80, sm_90, sm_100, gfx942, …; may be repeated.")] = None,
+    target: Targets = None,
+    suite: Annotated[str, typer.Option(help="Whose launches: smoke, quick, paper or auto.")] = "smoke",
     platform: Place = "auto",
+    time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each target; 120 by default.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compile the kernels that a file launches, on any machine."""
+    """Compile the kernels that a file launches for chips that you need not have."""
     from kgb_gym.cli.verify import compile_file
 
-    raise typer.Exit(compile_file(op, file, targets=tuple(target or ["sm_90"]), platform=platform, as_json=as_json))
+    raise typer.Exit(
+        compile_file(
+            op,
+            file,
+            targets=tuple(target or ()),
+            suite=suite,
+            platform=platform,
+            time_limit=time_limit,
+            as_json=as_json,
+        )
+    )
 
 
 @app.command()
 def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page there.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="Draw the paper's figures into that folder.")] = None,
     paper_tables: Annotated[bool, typer.Option("--paper-tables", help="The paper's tables with its rows.")] = False,
     include_synthetic: Annotated[
         bool, typer.Option("--include-synthetic", help="Count scripted episodes too; they are labelled.")
@@ -127,7 +144,7 @@ def report(
     """Print metrics and tables of runs."""
     from kgb_gym.cli.report import report
 
-    raise typer.Exit(report(folders, html, paper_tables, include_synthetic, as_json))
+    raise typer.Exit(report(folders, html, plots, paper_tables, include_synthetic, as_json))
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,11 +62,22 @@ def platform(name: str) -> Platform:
         found = platforms.get(name)
     except ValueError as error:
         raise WrongUse(str(error)) from None
-    if found.timed and platforms.detect().name != found.name:
+    if not platforms.offered(found):
         raise WrongUse(
             f"this machine offers no {found.noun} to --platform {found.name}: `kgb doctor` tells what it has"
         )
     return found
+
+
+def offered(operators: Iterable[str], platform: Platform) -> None:
+    """Whether a platform offers these operators.
+
+    Raises:
+        WrongUse: it doesn't offer all of them; says why.
+    """
+    for source in dict.fromkeys(name.partition("/")[0] for name in operators):
+        if why := platform.refuses(source):
+            raise WrongUse(f"no {source} operator on {platform.name}: {why}")
 
 
 def suite(name: str, platform: Platform) -> str:
@@ -81,6 +93,20 @@ def suite(name: str, platform: Platform) -> str:
     if name not in SUITES:
         raise WrongUse(f"unknown suite {name!r}: use auto, {', '.join(SUITES)}")
     return name
+
+
+def targets(names: Iterable[str]) -> tuple[str, ...]:
+    """Chips to compile for, from names that commas may join.
+
+    Raises:
+        WrongUse: one of them is unknown.
+    """
+    from kgb_gym.verification.targets import UnknownTarget, listed
+
+    try:
+        return listed(names)
+    except UnknownTarget as error:
+        raise WrongUse(str(error)) from None
 
 
 def submission(file: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kgb_gym.verdict import CaseResult, Difference, Status, Verdict
+from kgb_gym.verdict import CaseResult, Difference, KernelCode, Status, TargetResult, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,6 +63,30 @@ def print_verdict(verdict: Verdict, out: Console, seconds: float | None = None) 
         out.print("  [dim]only the interfaces that the file defines were judged: no clean pass of the operator[/]")
     if hint := HINTS.get(verdict.status):
         out.print(f"  [yellow]{escape(hint.format(operator=verdict.operator))}[/]")
+
+
+def print_targets(targets: tuple[TargetResult, ...], out: Console) -> None:
+    """One line a chip, and one a kernel where its code is known."""
+    from rich.markup import escape
+
+    for each in targets:
+        if each.ok:
+            facts = f"{each.variants} specialisations" if each.variants else "nothing to compile"
+        else:
+            facts = f"{each.status.value}, {each.failed} of {each.variants + each.failed} specialisations"
+        out.print(f"{'[green]✓[/]' if each.ok else '[red]✗[/]'} [bold]{each.target}[/]  [dim]{facts}[/]")
+        for code in each.kernels:
+            out.print(f"    {escape(code_text(code, each.shared_limit))}", style="dim", soft_wrap=True)
+        for line in each.message.rstrip().splitlines()[:6]:
+            out.print(f"      {escape(line)}")
+
+
+def code_text(code: KernelCode, limit: int) -> str:
+    """One kernel on one chip, in one line."""
+    registers = "registers unknown" if code.registers is None else f"{code.registers} registers"
+    spilled = f", {code.spill_bytes} bytes spilled" if code.spill_bytes else ""
+    counted = ", ".join(f"{n} {kind}" for kind, n in code.instructions.items())
+    return f"{code.function}: {registers}{spilled}, shared {code.shared_bytes} of {limit} bytes; {counted}"
 
 
 def _by_reason(failed: list[CaseResult]) -> dict[tuple[str, ...], list[CaseResult]]:

@@ -14,12 +14,21 @@ if TYPE_CHECKING:
     from kgb_gym.report import Table
 
 
-def report(folders: list[Path], html: Path | None, paper_tables: bool, include_synthetic: bool, as_json: bool) -> int:
-    """Print the metrics of runs, and write the page where one is asked for."""
+def report(
+    folders: list[Path],
+    html: Path | None,
+    plots: Path | None,
+    paper_tables: bool,
+    include_synthetic: bool,
+    as_json: bool,
+) -> int:
+    """Print the metrics of runs, and write the page and the pictures where they are asked for."""
     for folder in folders:
         _need_run(folder)
     if html is not None and html.is_dir():
         raise WrongUse(f"--html {html} is a folder: give the name of a file")
+    if plots is not None:
+        _can_plot(plots)
     steps, episodes = _tables(folders)
     from kgb_gym.metrics import compute
 
@@ -27,6 +36,7 @@ def report(folders: list[Path], html: Path | None, paper_tables: bool, include_s
     if as_json:
         with reserved_stdout() as out:
             _write(html, folders, include_synthetic)
+            _draw(plots, metrics)
             print_json(metrics.to_dict(), out)
         return 0
     _print(metrics, paper_tables)
@@ -34,6 +44,7 @@ def report(folders: list[Path], html: Path | None, paper_tables: bool, include_s
     if scripted:
         print(f"{scripted} of {len(episodes)} episodes are synthetic: a scripted policy made them, no model")
     _write(html, folders, include_synthetic)
+    _draw(plots, metrics)
     return 0
 
 
@@ -115,16 +126,18 @@ def _tables(folders: list[Path]) -> tuple[Any, Any]:
 
 
 def _print(metrics: Metrics, with_published: bool) -> None:
-    from kgb_gym.report import comparison_tables, paper_tables, summary_tables
+    from kgb_gym.report import comparison_tables, failure_table, paper_tables, summary_tables
 
     out = console()
     if not metrics.groups and not with_published:
         left_out = metrics.synthetic_left_out
         out.print("no episode is counted" + (": --include-synthetic counts scripted ones" if left_out else ""))
         return
-    printed = (
-        (*paper_tables(metrics), *comparison_tables(metrics)) if with_published else _telling(summary_tables(metrics))
-    )
+    if with_published:
+        patterns = failure_table(metrics)
+        printed = [*paper_tables(metrics), *comparison_tables(metrics), *([patterns] if patterns is not None else [])]
+    else:
+        printed = _telling(summary_tables(metrics))
     for table in printed:
         if out.is_terminal:
             out.print(table.rich())
@@ -155,6 +168,26 @@ def _write(html: Path | None, folders: list[Path], include_synthetic: bool) -> N
     html.parent.mkdir(parents=True, exist_ok=True)
     write_page(html, folders, include_synthetic=include_synthetic)
     console(stderr=True).print(f"wrote {html}", style="dim")
+
+
+def _can_plot(folder: Path) -> None:
+    from kgb_gym.report.plots import PlotsMissing, need
+
+    try:
+        need()
+    except PlotsMissing as error:
+        raise WrongUse(f"--plots: {error}") from None
+    if folder.exists() and not folder.is_dir():
+        raise WrongUse(f"--plots {folder} is a file: give the name of a folder")
+
+
+def _draw(folder: Path | None, metrics: Metrics) -> None:
+    if folder is None:
+        return
+    from kgb_gym.report import write_plots
+
+    written = write_plots(folder, metrics)
+    console(stderr=True).print(f"wrote {len(written)} pictures into {folder}", style="dim")
 
 
 def _need_run(folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kgb_gym.cli.app import Json, Limit, Place, Seed, Suite, app
+from kgb_gym.cli.app import Json, Limit, Place, Seed, Suite, Targets, app
 
 _MODEL, _METHOD, _AGENT, _LIMITS = "The model", "The method", "Agents", "What it may use"
 
@@ -26,6 +26,7 @@ def run(
     operators: Annotated[str, typer.Option(help="Operators and globs: 'aten/*,vllm/rms_norm'.")] = "*",
     suite: Suite = "auto",
     platform: Place = "auto",
+    target: Targets = None,
     workers: Annotated[int | None, typer.Option(help="Verifications at once, in all; by default one a core.")] = None,
     episodes: Annotated[
         int | None, typer.Option(help="Episodes at once; more than --workers where a model is slow. Default: as many.")
@@ -95,8 +96,8 @@ def run(
     raise typer.Exit(
         runner.run(
             runner.Options(
-                method=method, operators=operators, out=out, suite=suite, platform=platform, workers=workers,
-                episodes=episodes, engine=engine, seed=seed, time_limit=time_limit, progress=progress, dry_run=dry_run,
+                method=method, operators=operators, out=out, suite=suite, platform=platform,
+                targets=tuple(target or ()), workers=workers, episodes=episodes, engine=engine, seed=seed, time_limit=time_limit, progress=progress, dry_run=dry_run,
                 model=model, provider=provider, base_url=base_url, api_key_env=api_key_env, temperature=temperature,
                 top_p=top_p, max_tokens=max_tokens, sampling_seed=sampling_seed, extra=extra,
                 request_timeout=request_timeout, tries=tries, requests_per_minute=requests_per_minute,

@@ -28,6 +28,7 @@ class Options:
     out: Path
     suite: str = "auto"
     platform: str = "auto"
+    targets: tuple[str, ...] = ()
     workers: int | None = None
     episodes: int | None = None
     engine: str = "local"
@@ -164,16 +165,19 @@ def config(options: Options, found: Method) -> RunConfig:
         if not longest > 0:
             raise WrongUse(f"--time-limit must be positive, got {longest}")
         limits = replace(limits, correctness_s=longest, call_s=min(limits.call_s, longest))
+    operators = find.match(options.operators)
+    find.offered(operators, place)
     try:
         return RunConfig(
             method=found.name,
-            operators=find.match(options.operators),
+            operators=operators,
             suite=find.suite(options.suite, place),
             platform=place.name,
             seed=options.seed,
             samples=found.samples,
             early_stop=found.early_stop,
             prompt=found.prompt,
+            targets=find.targets(options.targets),
             settings=_settings(options, found),
             budgets=found.budgets,
             limits=limits,

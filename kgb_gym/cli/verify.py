@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kgb_gym.verdict import Verdict
     from kgb_gym.verification.protocols import Job
 
-TARGETS = ("sm_80", "sm_90", "sm_100", "gfx942")
-
 
 def verify(
     name: str,
@@ -34,6 +32,7 @@ def verify(
 
     operator = find.operator(name)
     place = find.platform(platform)
+    find.offered((operator.id,), place)
     if seed < 0:
         raise WrongUse(f"--seed must not be negative, got {seed}")
     limits = Limits()
@@ -54,23 +53,33 @@ def verify(
 
 
 def compile_file(
-    name: str, file: str, *, targets: tuple[str, ...], platform: str = "auto", as_json: bool = False
+    name: str,
+    file: str,
+    *,
+    targets: tuple[str, ...],
+    suite: str = "smoke",
+    platform: str = "auto",
+    time_limit: float | None = None,
+    as_json: bool = False,
 ) -> int:
-    """Compile every kernel that a file launches for the targets and print what came of it; gives the exit code."""
-    from kgb_gym.verification.protocols import Job
+    """Compile every kernel that a file launches for the targets and print what came of each; gives the exit code."""
+    from kgb_gym.verification.protocols import Job, Limits
 
     operator = find.operator(name)
     place = find.platform(platform)
-    for target in targets:
-        if not target.startswith(("sm_", "gfx")):
-            raise WrongUse(f"unknown target {target!r}: use one such as {', '.join(TARGETS)}")
+    limits = Limits()
+    if time_limit is not None:
+        if not time_limit > 0:
+            raise WrongUse(f"--time-limit must be positive, got {time_limit}")
+        limits = replace(limits, compile_s=time_limit)
     job = Job(
         operator=operator.id,
         source=find.submission(file),
-        suite="smoke",
+        suite=find.suite(suite, place),
         platform=place.name,
         kind="compile",
-        targets=targets,
+        targets=find.targets(targets) or place.compile_targets,
+        limits=limits,
     )
     return _judge(job, as_json)
 
@@ -83,11 +92,11 @@ def _judge(job: Job, as_json: bool) -> int:
     else:
         verdict, seconds = _submit(job)
         out_console = console()
-        if job.kind == "compile" and verdict.compiled_for:
-            out_console.print(f"compiled for {', '.join(verdict.compiled_for)}")
-        from kgb_gym.cli.render import print_verdict
+        from kgb_gym.cli.render import print_targets, print_verdict
 
         print_verdict(verdict, out_console, seconds)
+        if job.kind == "compile":
+            print_targets(verdict.targets, out_console)
     return 0 if verdict.status is Status.PASSED else 1
 
 

@@ -18,7 +18,7 @@ OVERALL = "overall"
 SOURCES = ("aten", "vllm", "cublas")
 _NEEDED = (
     *("episode_id", "step", "operator", "action", "verdict_kind", "status", "message", "code", "cases", "clean"),
-    *("data_dependent", "reward_valid", "tool", "finish_reason"),
+    *("data_dependent", "reward_valid", "tool", "finish_reason", "targets"),
 )
 
 
@@ -73,7 +73,21 @@ def summarise(operators: Sequence[OperatorResult], *, include_incomparable: bool
         tokens=tokens,
         tokens_per_success=tokens / len(clean) if clean else None,
         wall_s=sum(o.wall_s for o in operators),
+        **_portability(clean),
     )
+
+
+def _portability(clean: Sequence[OperatorResult]) -> dict[str, Any]:
+    found: dict[str, list[bool]] = defaultdict(list)
+    for operator in clean:
+        for target, compiles in operator.compiles.items():
+            found[target].append(compiles)
+    several = [o.portable for o in clean if o.portable is not None]
+    return {
+        "compiles": {t: sum(oks) / len(oks) for t, oks in sorted(found.items())},
+        "portable": sum(several) / len(several) if several else None,
+        "compiled": len(several),
+    }
 
 
 def pass_rate(operators: Sequence[OperatorResult], k: int) -> float | None:
@@ -136,6 +150,11 @@ def _operator(name: str, episodes: list[Row], steps: Mapping[tuple[Any, ...], li
         wall_s=sum(e["wall_s"] or 0.0 for e in drawn),
         similarity=_similarity([[s["code"] for s in _submissions(steps, e) if s["code"] is not None] for e in drawn]),
         data_dependent=bool(best and best["data_dependent"]),
+        compiles={
+            t["target"]: t["status"] == Status.PASSED
+            for t in (best["targets"] if best else None) or ()
+            if t["variants"] or t["failed"] or t["status"] != Status.PASSED
+        },
     )
 
 

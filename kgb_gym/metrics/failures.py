@@ -122,10 +122,29 @@ def classify(step: Mapping[str, Any]) -> str | None:
     return str(status)
 
 
+def explain(name: str) -> tuple[str, str]:
+    """A pattern's title and, in words, the rules that give it."""
+    if name in (TRUNCATED, UNREADABLE):
+        cut = name == TRUNCATED
+        title = "Answer cut off at the token limit" if cut else "Neither a module nor a tool call"
+        return title, f"no submission; finish reason {'in ' + ', '.join(sorted(CUT_OFF)) if cut else 'any other'}"
+    found = [p for p in PATTERNS if p.name == name]
+    if not found:
+        return "No pattern: its status", f"status {name}"
+    return found[0].title, "; or ".join(_rule(p) for p in found)
+
+
 def count(steps: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """How often each pattern occurs, most frequent first."""
     found = Counter(name for step in steps if (name := classify(step)) is not None)
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _rule(pattern: Pattern) -> str:
+    parts = [f"status {' or '.join(sorted(pattern.statuses))}"] if pattern.statuses else []
+    parts += [f"operator {' or '.join(sorted(pattern.operators))}"] if pattern.operators else []
+    parts += [f"message matches {pattern.text.pattern}"] if pattern.text is not None else []
+    return ", ".join(parts)
 
 
 def _said(step: Mapping[str, Any]) -> str:

@@ -46,6 +46,13 @@ class OperatorResult:
     """Code similarity between rounds."""
     data_dependent: bool = False
     """Timed by the call itself, as launches depend on values."""
+    compiles: Mapping[str, bool] = field(default_factory=dict)
+    """Whether the clean kernels compile for each chip they were compiled for; empty where nothing is launched."""
+
+    @property
+    def portable(self) -> bool | None:
+        """Whether they compile for all of several chips; None where fewer than two were tried."""
+        return all(self.compiles.values()) if len(self.compiles) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,12 @@ class Summary:
     tokens: int
     tokens_per_success: float | None
     wall_s: float
+    compiles: Mapping[str, float] = field(default_factory=dict)
+    """Share of the clean kernels compiled for a chip that compile, by chip."""
+    portable: float | None = None
+    """Share of the clean kernels that compile for all chips, of those compiled for several; None: there are none."""
+    compiled: int = 0
+    """How many clean operators were compiled for several chips: the denominator."""
 
 
 @dataclass(frozen=True)

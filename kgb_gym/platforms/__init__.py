@@ -1,23 +1,39 @@
-"""Where kernels run. `detect()` says which platform this machine offers; it starts no driver and imports no torch."""
+"""Where kernels run: one file a platform. `detect()` says which one this machine offers; it starts no driver and imports
+no torch in this process.
+
+A file in this folder that is no part of the machinery (`PARTS`) is a platform and exports `PLATFORM`: adding one needs no
+list to be edited (docs/platforms.md).
+"""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+import importlib
+import pkgutil
 
-from kgb_gym.platforms import cpu, nvidia
+from kgb_gym.platforms import detection
 from kgb_gym.platforms.declaration import Platform
+from kgb_gym.platforms.detection import Ambiguous, Machine
 
-PLATFORMS = {p.name: p for p in (nvidia.PLATFORM, cpu.PLATFORM)}
+PARTS = frozenset({"declaration", "detection", "fence", "guard", "interpreter"})
+"""Modules of this package that are no platforms."""
 
-__all__ = ["PLATFORMS", "Platform", "detect", "get"]
+
+def _declared() -> dict[str, Platform]:
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name not in PARTS)
+    found = (importlib.import_module(f"kgb_gym.platforms.{name}").PLATFORM for name in names)
+    return {p.name: p for p in found}
+
+
+PLATFORMS = _declared()
+
+__all__ = ["PLATFORMS", "Ambiguous", "Machine", "Platform", "detect", "get", "offered"]
 
 
 def get(name: str) -> Platform:
     """The platform of that name; `auto` is `detect()`.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none; or (`Ambiguous`) `auto` can't tell.
     """
     if name == "auto":
         return detect()
@@ -26,11 +42,24 @@ def get(name: str) -> Platform:
     return PLATFORMS[name]
 
 
-def detect() -> Platform:
-    """`KGB_PLATFORM` if it is set, else `nvidia` where the driver's device nodes are there and not all hidden, else
-    `cpu`."""
-    if chosen := os.environ.get("KGB_PLATFORM"):
+def detect(machine: Machine | None = None) -> Platform:
+    """`KGB_PLATFORM` if it is set; else the platform whose devices are there, not hidden, and usable by this torch; else
+    `cpu`.
+
+    Raises:
+        Ambiguous: more than one fits: `--platform` must say which.
+        ValueError: `KGB_PLATFORM` names none.
+    """
+    machine = machine or Machine()
+    if (chosen := machine.env.get("KGB_PLATFORM")) and chosen != "auto":
         return get(chosen)
-    hidden = os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in {"", "-1", "NoDevFiles"}
-    present = any(Path("/dev").glob("nvidia[0-9]*")) and Path("/dev/nvidiactl").exists()
-    return PLATFORMS["nvidia"] if present and not hidden else PLATFORMS["cpu"]
+    return detection.detect(tuple(PLATFORMS.values()), PLATFORMS["cpu"], machine)
+
+
+def offered(platform: Platform, machine: Machine | None = None) -> bool:
+    """Whether a platform can be used on the machine, as far as can be told without starting its driver."""
+    machine = machine or Machine()
+    if platform.interpreted or machine.env.get("KGB_PLATFORM") == platform.name:
+        return True
+    seen = detection.evidence(platform, machine)
+    return seen.nodes and not seen.hidden and (seen.software or not platform.signs.needs_software)

@@ -9,7 +9,6 @@ PLATFORM = Platform(
     default_suite="quick",
     timed=False,
     interpreted=True,
-    layers=("screen", "audit", "ghost", "play", "hidden", "contract", "state"),
     noun="GPU",
     notes=(
         (
@@ -17,4 +16,5 @@ PLATFORM = Platform(
             "nothing is timed here."
         ),
     ),
+    sources=("aten", "vllm", "cublas"),
 )

@@ -1,6 +1,6 @@
 """NVIDIA GPUs: compiled, timed, profiled."""
 
-from kgb_gym.platforms.declaration import Platform
+from kgb_gym.platforms.declaration import LAYERS, Blas, Bounds, Platform, Signs
 
 PLATFORM = Platform(
     name="nvidia",
@@ -9,7 +9,7 @@ PLATFORM = Platform(
     default_suite="paper",
     timed=True,
     interpreted=False,
-    layers=("screen", "audit", "ghost", "play", "hidden", "contract", "state"),
+    layers=(*LAYERS, "profile"),
     noun="NVIDIA GPU",
     notes=(
         (
@@ -17,4 +17,16 @@ PLATFORM = Platform(
             "baseline on it."
         ),
     ),
+    visible=("CUDA_VISIBLE_DEVICES",),
+    signs=Signs(
+        nodes=("dev/nvidia[0-9]*", "dev/nvidiactl"),
+        torch=("cuda",),
+        tools=("nvidia-smi",),
+        names=r"nvidia|tesla|geforce|quadro|rtx|gtx|\b[ahbvl]\d{1,3}\b|gb?\d{3}\b|orin|thor",
+        needs_software=False,
+    ),
+    bounds=Bounds(programs=2**31 - 1),
+    timer="torch.cuda",
+    blas=Blas("libcublas.so", "cublas", keeps_v2=True),
+    sources=("aten", "vllm", "cublas"),
 )

@@ -1,6 +1,7 @@
 """One self-contained HTML page of recorded runs: no request leaves it, and no text in it can run.
 
-The page's policy allows exactly its own script (by hash) and inline style; all recorded text is escaped besides.
+The page's policy allows exactly its own script (by hash), inline style and pictures that stand in the page itself; all
+recorded text is escaped besides. Pictures are there where matplotlib is installed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from markupsafe import Markup
 
 from kgb_gym.datasets import runfile, schema, store
 from kgb_gym.metrics import GroupMetrics, compute
-from kgb_gym.report import view
+from kgb_gym.report import plots, view
 from kgb_gym.report.tables import DASH, label, percent, times
 
 MAX_BYTES = 8 << 20
@@ -35,6 +36,19 @@ class _Figure:
     note: str
 
 
+@dataclass(frozen=True)
+class _Picture:
+    title: str
+    about: str
+    data: str
+    """A `data:` address."""
+
+    @classmethod
+    def of(cls, plot: plots.Plot, svg: bytes) -> _Picture:
+        # As an image, and not as markup in the page: whatever an SVG holds, an image can neither run nor load anything.
+        return cls(plot.title, plot.about, "data:image/svg+xml;base64," + base64.b64encode(svg).decode())
+
+
 def render_page(
     steps: Any,
     episodes: Any,
@@ -42,6 +56,7 @@ def render_page(
     runs: Sequence[Mapping[str, Any]] = (),
     include_synthetic: bool = False,
     max_bytes: int = MAX_BYTES,
+    with_plots: bool = True,
 ) -> str:
     """The page as text.
 
@@ -51,6 +66,7 @@ def render_page(
         runs: contents of the runs' `run.json`, for the facts in the header.
         include_synthetic: count scripted policies in the figures too; where nothing else was recorded they always are.
         max_bytes: see `MAX_BYTES`.
+        with_plots: draw the paper's figures that hold something of these runs.
     """
     rows = sorted(episodes.to_pylist(), key=lambda e: (e["operator"] or "", e["sample"] or 0, e["episode_id"]))
     by_episode: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
@@ -74,6 +90,7 @@ def render_page(
         facts=_facts(rows, runs),
         groups=[(label(g), _figures(g)) for g in metrics.groups],
         notes=metrics.notes,
+        pictures=[_Picture.of(*each) for each in plots.pictures(metrics)] if with_plots and rows else [],
         scripted=scripted,
         operators=operators,
         many_groups=len({o.group for o in operators}) > 1,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from kgb_gym.metrics import GroupMetrics, Metrics, Summary, confidence, matched
 from kgb_gym.metrics.similarity import mean_similarity
 from kgb_gym.report import published, published_appendix
+from kgb_gym.report.portability import portability_table
 from kgb_gym.report.published import PLATFORMS, PublishedRow
 from kgb_gym.report.tables import (
     DASH,
@@ -123,7 +124,8 @@ def comparison_tables(metrics: Metrics) -> tuple[Table, ...]:
         Table("Confidence", columns, tuple(sure), note),
         Table("Speedup on the operators that both solved", heads, tuple(pairs), note),
     )
-    return tuple(t for t in tables if t.rows)
+    portability = portability_table(metrics)
+    return (*(t for t in tables if t.rows), *([portability] if portability is not None else []))
 
 
 def _interval(ends: Sequence[float] | None, form: str = "{:.2f}") -> str:
@@ -137,8 +139,8 @@ def summary_tables(metrics: Metrics) -> tuple[Table, ...]:
     every = paper_tables(metrics, with_published=False)
     found = [t for t in every if t.title.startswith(wanted)]
     found += [t for t in every if t.title.startswith(("Table 17:", "Table 18:")) and t.rows]
-    unscored = unscored_table(metrics)
-    return (*found, *([unscored] if unscored is not None else []))
+    further = (portability_table(metrics), unscored_table(metrics))
+    return (*found, *(t for t in further if t is not None))
 
 
 def _ablation(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> Table:
@@ -161,12 +163,7 @@ def _ablation(groups: Sequence[GroupMetrics], with_published: bool, note: str) -
 
 
 def _similarity(groups: Sequence[GroupMetrics], with_published: bool, note: str) -> Table:
-    rows: list[TableRow] = []
-    reflecting = [g for g in groups if g.key.method == "reflection"]
-    for g, other in itertools.product(reflecting, groups):
-        same = (g.key.model, g.key.suite, g.key.platform) == (other.key.model, other.key.suite, other.key.platform)
-        if other.key.method == "no-reflection" and same:
-            rows += _pair(g, other)
+    rows = [row for one, other in similarity_pairs(groups) for row in _pair(one, other)]
     if with_published:
         theirs = published_appendix.TABLE_18
         rows += [TableRow(f"paper: {r.label}", r.cells, published=True) for r in theirs]
@@ -174,10 +171,26 @@ def _similarity(groups: Sequence[GroupMetrics], with_published: bool, note: str)
     return Table("Table 18: code similarity between rounds, operators that both failed", columns, tuple(rows), note)
 
 
-def _pair(reflection: GroupMetrics, other: GroupMetrics) -> list[TableRow]:
+def similarity_pairs(groups: Sequence[GroupMetrics]) -> list[tuple[GroupMetrics, GroupMetrics]]:
+    """Reflection and no-reflection of one model, suite and platform."""
+
+    def setting(group: GroupMetrics) -> tuple[str | None, str, str]:
+        return (group.key.model, group.key.suite, group.key.platform)
+
+    reflecting = [g for g in groups if g.key.method == "reflection"]
+    others = [g for g in groups if g.key.method == "no-reflection"]
+    return [(g, other) for g, other in itertools.product(reflecting, others) if setting(g) == setting(other)]
+
+
+def jointly_failed(one: GroupMetrics, other: GroupMetrics) -> list[tuple[str, float | None, float | None]]:
+    """The operators that two groups both failed, and the similarity between rounds in each."""
     failed = {o.operator: o.similarity for o in other.operators if not o.clean}
-    both = [(o.operator, o.similarity, failed[o.operator]) for o in reflection.operators
+    return [(o.operator, o.similarity, failed[o.operator]) for o in one.operators
             if not o.clean and o.operator in failed]  # fmt: skip
+
+
+def _pair(reflection: GroupMetrics, other: GroupMetrics) -> list[TableRow]:
+    both = jointly_failed(reflection, other)
     named = f" ({reflection.key.model} · {reflection.key.suite}/{reflection.key.platform})"
     rows = [TableRow(f"{name}{named}", (_share(one), _share(two))) for name, one, two in both]
     if rows:

@@ -12,7 +12,7 @@ import rich.box
 import rich.table
 from rich.text import Text
 
-from kgb_gym.metrics import GroupMetrics, Metrics, Summary
+from kgb_gym.metrics import GroupMetrics, Metrics, Summary, failures
 from kgb_gym.report import published
 
 DASH = "—"
@@ -116,6 +116,19 @@ def hack_table(groups: Sequence[GroupMetrics], with_published: bool, note: str) 
     return Table(
         "Table 16: hacked submissions and their sources", ("Method & setup", "Hacks", "Subset"), tuple(rows), note
     )
+
+
+def failure_table(metrics: Metrics) -> Table | None:
+    """Failure patterns of Appendix K: what was found, the rule that matched, and how often; None if nothing failed."""
+    rows = [
+        TableRow(name, (str(count), *failures.explain(name), label(g)))
+        for g in metrics.groups
+        for name, count in g.failures.items()
+    ]
+    if not rows:
+        return None
+    columns = ("Pattern", "Count", "What it is", "Rule", "Group")
+    return Table("Failure patterns (Appendix K) of submissions and unreadable answers", columns, tuple(rows))
 
 
 def unscored_table(metrics: Metrics) -> Table | None:

@@ -29,7 +29,7 @@ class RunConfig:
     suite: str
     """`paper`, `quick` or `smoke`."""
     platform: str
-    """`cpu` or `nvidia`."""
+    """A name of `kgb_gym.platforms.PLATFORMS`."""
     seed: int = 0
     """Every episode's seed derives from it."""
     samples: int = 1
@@ -38,6 +38,8 @@ class RunConfig:
     """An operator's samples are drawn one after the other, until one is a clean pass (Appendix E)."""
     prompt: Paradigm = "auto"
     """`sampling`, `agentic`, or `auto`: by the budgets."""
+    targets: tuple[str, ...] = ()
+    """Chips for which what is right is compiled as well (see `verification.targets`)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the policy, by name: JSON values. Never a key: they are recorded."""
     budgets: Budgets = field(default_factory=Budgets)
@@ -56,4 +58,9 @@ class RunConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data, the version of the judge included."""
-        return {**asdict(self), "operators": list(self.operators), "kgb_gym": version("kgb-gym")}
+        return {
+            **asdict(self),
+            "operators": list(self.operators),
+            "targets": list(self.targets),
+            "kgb_gym": version("kgb-gym"),
+        }

@@ -192,6 +192,7 @@ class Run:
             budgets=config.budgets,
             limits=config.limits,
             prompt=config.prompt,
+            targets=config.targets,
             record=recorder,
             engine=self._engine,
         )

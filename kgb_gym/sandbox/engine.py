@@ -63,7 +63,7 @@ class LocalEngine:
         self._threads = 1 if where.name == "cpu" else max(1, cores // self.workers)
         self._devices = visible()
         self._wants: dict[str, tuple[pool.Want, ...]] = {}
-        if ahead:
+        if ahead and where.device in pool.HOST_BYTES:
             self._wants = pool.sizes(
                 self.workers, interpreted=where.interpreted, visible=[d.uuid for d in self._devices[: self.workers]],
                 host_free=psutil.virtual_memory().available,

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kgb_gym.platforms import PLATFORMS
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.sandbox.devices import lock_name
 from kgb_gym.sandbox.pool import Want, plain
@@ -161,6 +162,7 @@ class Judge:
             wire.Late: it hangs.
         """
         limit = job.limits.correctness_s + (job.limits.performance_s if job.timing else 0) + GRACE_S
+        limit += job.limits.compile_s * len(job.targets)
         if get_platform(job.platform).timed:
             limit += LEASES_S
         head: dict[str, Any] = {"job": {**replace(job, source=b"").to_dict()}}
@@ -188,7 +190,7 @@ class Judge:
 def _environment(mode: str) -> dict[str, str]:
     keep = (
         "PATH", "LD_LIBRARY_PATH", "LANG", "HOME", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TMPDIR",
-        "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
+        "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", *(v for p in PLATFORMS.values() for v in p.visible),
     )  # fmt: skip
     out = {k: os.environ[k] for k in keep if k in os.environ}
     path = [str(Path(p or ".").resolve()) for p in sys.path if not p or Path(p).exists()]

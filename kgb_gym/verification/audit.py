@@ -58,9 +58,7 @@ class Audit(TorchDispatchMode):
         if short in recording.policy.allow_ops and verb is None:
             verb = "view"
         if verb is None and short in READ_BACK - recording.policy.deny_ops and recording.data_dependent:
-            recording.reads += 1
-            if recording.reads > MAX_READS:
-                recording.stop("audit", "read-back", f"more than {MAX_READS} values are read back in a call")
+            self._count_read()
             return func(*args, **kwargs)
         if verb is None and not recording.audit:
             return func(*args, **kwargs)
@@ -74,11 +72,17 @@ class Audit(TorchDispatchMode):
             )
         before = [a.untyped_storage().nbytes() for a in args[:1] if isinstance(a, torch.Tensor)]
         out = func(*args, **kwargs)
-        if verb == "copy" and recording.data_dependent and _brings_home(out, recording.device):
+        if verb in {"copy", "view"} and recording.data_dependent and _brings_home(out, recording.device):
+            self._count_read()
             return out
         with self.lifted():
             getattr(self, f"_{verb}")(short, args, kwargs, out, before)
         return out
+
+    def _count_read(self) -> None:
+        self.recording.reads += 1
+        if self.recording.reads > MAX_READS:
+            self.recording.stop("audit", "read-back", f"more than {MAX_READS} values are read back in a call")
 
     def _view(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
         """Geometry only, unless a composite operator had to copy."""
@@ -169,7 +173,10 @@ class Audit(TorchDispatchMode):
 
 
 def _brings_home(out: Any, device: str) -> bool:
-    """Whether a copy brings at most one element to the host, as reading a value from a GPU does."""
+    """Whether a copy brings at most one element to the host, as reading a value from a GPU does.
+
+    Above autograd such a copy is `_to_copy`; below it, where a mounted backend kernel may run, it is still `to`.
+    """
     return isinstance(out, torch.Tensor) and out.device.type == "cpu" != device and out.numel() <= 1
 
 

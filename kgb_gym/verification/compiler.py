@@ -7,6 +7,7 @@ in one process), on the rebuilt module that the player runs.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import socket
@@ -18,22 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from kgb_gym.operators.grids import plain_value
-from kgb_gym.verification import wire
+from kgb_gym.verification import codegen, wire
 from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.player import MODULE, TL_NAMES, load_kernels
 from kgb_gym.verification.record import Function, Launch, TritonType, View, decode_value, encode_value
+from kgb_gym.verification.targets import named
 
 POINTERS = {
     "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "i8", "int16": "i16",
     "int32": "i32", "int64": "i64", "uint8": "u8", "bool": "i1", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
 }  # fmt: skip
-
-TARGETS = {
-    "sm_80": ("cuda", 80, 32), "sm_86": ("cuda", 86, 32), "sm_89": ("cuda", 89, 32), "sm_90": ("cuda", 90, 32),
-    "sm_100": ("cuda", 100, 32), "sm_120": ("cuda", 120, 32), "gfx942": ("hip", "gfx942", 64),
-    "gfx950": ("hip", "gfx950", 64), "gfx90a": ("hip", "gfx90a", 64),
-}  # fmt: skip
-"""Targets that can be compiled for without owning them."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +78,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     """
     warnings.simplefilter("ignore")
     os.environ["TRITON_CACHE_DIR"] = str(Path(config["scratch"]) / "triton")
+    os.environ["TRITON_DUMP_PTXAS_LOG"] = "1"
     head = wire.greet(sock)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     try:
@@ -98,27 +94,36 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
             return
         began = time.perf_counter()
         try:
-            _compile(question, kernels)
-            answer: dict[str, Any] = {"ok": True}
+            answer: dict[str, Any] = {"ok": True, **_compile(question, kernels)}
         except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
             answer = {"ok": False, **explain(error, kernels.get(question["function"]), filename)}
         wire.send(sock, {**answer, "seconds": time.perf_counter() - began})
+
+
+class OutOfResources(Exception):
+    """A kernel needs more than the chip has."""
 
 
 class _Enough(Exception):
     """Ends a compilation after Triton's own passes."""
 
 
-def depth_plan(variants: Iterable[Variant]) -> dict[Variant, bool]:
+def depth_plan(variants: Iterable[Variant], *, largest: bool = False) -> dict[Variant, bool]:
     """Which variants are compiled to machine code: of each function and argument types the one with the smallest
-    constants; the others, which differ in constants alone, go through Triton's front end and its GPU passes."""
-    cheapest: dict[tuple[str, tuple[tuple[str, str], ...]], Variant] = {}
+    constants; the others, which differ in constants alone, go through Triton's front end and its GPU passes.
+
+    Args:
+        variants: all that are wanted.
+        largest: also the one with the largest constants of each, which needs most registers and shared memory.
+    """
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Variant]] = {}
     listed = list(variants)
     for item in listed:
-        key = (item.function, item.types)
-        if key not in cheapest or _cost(item) < _cost(cheapest[key]):
-            cheapest[key] = item
-    return {item: cheapest[item.function, item.types] is item for item in listed}
+        groups.setdefault((item.function, item.types), []).append(item)
+    whole = {min(group, key=_cost) for group in groups.values()}
+    if largest:
+        whole |= {max(group, key=_cost) for group in groups.values()}
+    return {item: item in whole for item in listed}
 
 
 def _cost(item: Variant) -> float:
@@ -134,7 +139,8 @@ def encode_variant(item: Variant, target: str, whole: bool = True) -> dict[str, 
     }  # fmt: skip
 
 
-def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> None:
+def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> dict[str, Any]:
+    """Compile one variant; `code` of the answer is what it is made of, where it went the whole way (see `codegen`)."""
     import triton
     import triton.language as tl
     from triton.backends.compiler import GPUTarget
@@ -153,9 +159,20 @@ def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> None:
     constants = {(order[n],): real(decode_value(v)) for n, v in question["constants"]}
     source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs={})
     options = {n: v for n, v in question["options"] if v is not None}
-    target = GPUTarget(*TARGETS[question["target"]])
-    with contextlib.suppress(_Enough), _depth(target, bool(question["whole"])):
-        triton.compile(source, target=target, options=options)
+    chip = named(question["target"])
+    target = GPUTarget(chip.backend, chip.arch, chip.warp)
+    said = io.StringIO()
+    with contextlib.suppress(_Enough), _depth(target, bool(question["whole"])), contextlib.redirect_stdout(said):
+        made = triton.compile(source, target=target, options=options)
+        shared = int(made.metadata.shared)
+        if shared > chip.shared_bytes:
+            raise OutOfResources(
+                f"out of resource: shared memory, required {shared} bytes, {chip.name} has {chip.shared_bytes}: smaller "
+                "blocks or fewer num_stages may help"
+            )
+        assembly = made.asm.get("ptx") or made.asm.get("amdgcn") or ""
+        return {"code": codegen.facts(assembly, ptxas=said.getvalue(), shared=shared)}
+    return {}
 
 
 @contextlib.contextmanager

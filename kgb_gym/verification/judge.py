@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kgb_gym.operators import Interface, Maker, Operator, get
+from kgb_gym.operators import Case, Interface, Maker, Operator, get
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verdict import Hack, Stage, Status, Verdict
 from kgb_gym.verification import freshness, wire
@@ -21,7 +21,7 @@ from kgb_gym.verification.answers import Forged, error_of, printable
 from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
-from kgb_gym.verification.plan import chosen_cases, derive
+from kgb_gym.verification.plan import chosen_cases, derive, uses_dtype
 from kgb_gym.verification.playing import judge_case, live_question
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
@@ -80,6 +80,7 @@ def _read(session: Session) -> tuple[Source, Kernels]:
             operator.policy,
             own=operator.name if operator.source == "aten" else "",
             reads=_reads(operator),
+            plugins=frozenset(session.platform.imports),
         )
         if hacks and session.uses("screen"):
             raise Failure(Status.HACK, hacks[0].message, hacks=hacks)
@@ -107,44 +108,84 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
     job, operator = session.job, session.operator
     defined = defined_names(source.tree)
     interfaces = tuple(i for i in operator.interfaces if i.function in defined)
-    cases = chosen_cases(job, operator, interfaces)
+    cases = _cases(session, interfaces)
     session.trials = [Trial(case, operator.interface(case.interface)) for case in cases]
     with contextlib.ExitStack() as stack:
         recorder = stack.enter_context(_process(session, "recorder"))
         player = stack.enter_context(_process(session, "player")) if job.kind != "compile" else None
         live = operator.data_dependent and player is not None
         caller = stack.enter_context(_process(session, "caller")) if live else None
-        wanted = kernels.names and session.uses("compile") and (session.platform.interpreted or job.kind == "compile")
-        compiler = stack.enter_context(_process(session, "compiler")) if wanted else None
         _load(session, recorder, source, interfaces)
         session.stage = Stage.LOADED
         with session.clock("record"):
             _record_all(session, recorder)
         session.ran("state")
         recorder.end()
-        targets = job.targets if job.kind == "compile" else session.platform.compile_targets
-        compiling = None
-        if compiler is not None:
-            compiling = CompileRun(session, kernels, targets, compiler)
-            stack.callback(compiling.stop)
-            if not operator.data_dependent or job.kind == "compile":
-                compiling.start()
+        compiling = _compiling(session, kernels, stack)
+        # Beside the player, but for who wants the first failure: most of those fail while playing.
+        early = compiling is not None and not (job.fail_fast and player)
+        if compiling is not None and early and caller is None:
+            compiling.start()
         if caller is not None:
             _load(session, caller, source, interfaces, live=True)
             _call_all(session, caller)
             caller.end()
-            if compiling is not None:
+            if compiling is not None and early:
                 compiling.start()
         if player is not None:
             _play_all(session, player, kernels)
         failed = any((t.judged and not t.ok) or (t.raised and not t.judged) for t in session.trials)
         if compiling is not None and not (job.fail_fast and failed):
-            compiling.finish()
-            session.compiled_for = tuple(targets)
+            if not early:
+                compiling.start()
+            session.targets = compiling.finish()
+            compiling.mark()
         if not any(t.compile_error for t in session.trials):
             session.stage = Stage.COMPILED
+        if job.kind == "verify" and kernels.names and all(t.ok for t in session.trials):
+            _compile_further(session, kernels, stack)
         if player is not None and job.kind == "verify" and session.platform.timed and job.timing:
             time_all(session, player, kernels)
+
+
+def _cases(session: Session, interfaces: tuple[Interface, ...]) -> list[Case]:
+    """The job's cases that the platform's dtypes allow; what is left out is noted."""
+    unsupported = session.platform.unsupported
+    chosen = chosen_cases(session.job, session.operator, interfaces)
+    kept = [c for c in chosen if not uses_dtype(c, unsupported)]
+    if len(kept) < len(chosen):
+        session.notes.append(
+            f"{len(chosen) - len(kept)} of {len(chosen)} cases left out: {session.platform.name} has no "
+            f"{' nor '.join(sorted(unsupported))}"
+        )
+    return kept
+
+
+def _compiling(session: Session, kernels: Kernels, stack: contextlib.ExitStack) -> CompileRun | None:
+    """What compiles for the targets that decide the verdict; None where nothing is compiled ahead of time."""
+    job = session.job
+    asked = job.kind == "compile"
+    if not (kernels.names and session.uses("compile") and (session.platform.interpreted or asked)):
+        return None
+    targets = (job.targets if asked else ()) or session.platform.compile_targets
+    limit = job.limits.compile_s if asked else None
+    run = CompileRun(session, kernels, targets, lambda: Worker(session, "compiler"), limit_s=limit, whole=asked)
+    stack.callback(run.stop)
+    return run
+
+
+def _compile_further(session: Session, kernels: Kernels, stack: contextlib.ExitStack) -> None:
+    """Compile a submission that is right for the job's further targets: a fact about it, and no condition."""
+    known = {t.target for t in session.targets}
+    further = [t for t in session.job.targets if t not in known]
+    if not further or not session.uses("compile"):
+        return
+    run = CompileRun(
+        session, kernels, further, lambda: Worker(session, "compiler"), limit_s=session.job.limits.compile_s, whole=True
+    )
+    stack.callback(run.stop)
+    run.start()
+    session.targets += run.finish()
 
 
 @contextlib.contextmanager

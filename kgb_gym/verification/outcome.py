@@ -45,7 +45,8 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         speedup_lower=lower,
         calibration=session.calibration,
         profile=session.profile,
-        compiled_for=session.compiled_for if stage.rank >= Stage.COMPILED.rank else (),
+        compiled_for=tuple(t.target for t in session.targets if t.ok),
+        targets=session.targets,
         layers=tuple(session.layers),
         notes=tuple(session.notes),
         seed=job.seed,
@@ -66,7 +67,7 @@ def _status(session: Session, failure: Failure | None) -> tuple[Status, str]:
             return _runtime(raised, trials)
         return (
             Status.PASSED,
-            f"every launched kernel compiles for {', '.join(session.compiled_for) or 'nothing: none is launched'}",
+            _compiled(session),
         )
     raised = [t for t in trials if t.raised and not t.judged]
     wrong = [t for t in trials if t.judged and not t.ok]
@@ -76,6 +77,13 @@ def _status(session: Session, failure: Failure | None) -> tuple[Status, str]:
         return Status.MISMATCH, _mismatch(wrong, raised, trials)
     what = "passes" if session.job.kind == "verify" else "is right on"
     return Status.PASSED, f"{what} all {len(trials)} cases"
+
+
+def _compiled(session: Session) -> str:
+    names = ", ".join(t.target for t in session.targets)
+    if not names or not any(t.variants for t in session.targets):
+        return "nothing is launched: there is nothing to compile"
+    return f"every launched kernel compiles for {names}"
 
 
 def _runtime(raised: list[Trial], trials: list[Trial]) -> tuple[Status, str]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import random
+from collections.abc import Iterator
+from typing import Any
 
 from kgb_gym.operators import Case, Interface, Operator
+from kgb_gym.operators.grids import plain_value
 from kgb_gym.verification.protocols import Job
 from kgb_gym.verification.source import digest
 
@@ -40,6 +43,19 @@ def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]
         cases += [i.hidden(derive(job, "hidden", i.name), size) for i in interfaces]
     random.Random(derive(job, "order")).shuffle(cases)
     return cases
+
+
+def uses_dtype(case: Case, names: frozenset[str]) -> bool:
+    """Whether one of a case's parameters is a dtype of these names (`float64`), or holds one."""
+
+    def names_of(value: Any) -> Iterator[str]:
+        if isinstance(value, (tuple, list)):
+            for part in value:
+                yield from names_of(part)
+        else:
+            yield str(plain_value(value))
+
+    return bool(names) and any(name in names for value in case.params.values() for name in names_of(value))
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -30,6 +30,9 @@ class Limits:
     """Wall seconds for everything but timing; then the whole process tree is killed."""
     performance_s: float = 600.0
     """Wall seconds for timing."""
+    compile_s: float = 120.0
+    """Wall seconds for compiling for one further target: each has a process of its own, so that a compiler which hangs
+    on one chip costs the others nothing."""
     call_s: float = 60.0
     """Wall seconds for importing the submission, or for recording one case."""
     memory_bytes: int = 4 << 30
@@ -60,8 +63,9 @@ class Job:
     """Judge only the interfaces that the file defines; never a clean pass of the operator."""
     cases: tuple[str, ...] = ()
     """For `test`: ids or globs of cases; empty: the `smoke` suite."""
-    targets: tuple[str, ...] = ("sm_90",)
-    """For `compile`: `sm_80`, `sm_90`, `sm_100`, `gfx942`, …"""
+    targets: tuple[str, ...] = ()
+    """Chips to compile for (see `targets`). For `compile` none means the platform's own; for `verify` a submission that
+    is right is compiled for them too, which tells how portable it is and changes nothing else."""
     fail_fast: bool = False
     """End at the first case that is wrong or raises; the others are skipped, and nothing more is compiled."""
     timing: bool = True

@@ -20,7 +20,10 @@ WHOLE = frozenset({("torch",), ("triton",), ("triton", "language")})
 """Modules that hold everything: a name for them is only there to be followed by another."""
 
 
-def screen(source: Source, policy: Policy, *, own: str = "", reads: frozenset[str] = frozenset()) -> tuple[Hack, ...]:
+def screen(
+    source: Source, policy: Policy, *, own: str = "", reads: frozenset[str] = frozenset(),
+    plugins: frozenset[str] = frozenset(),
+) -> tuple[Hack, ...]:  # fmt: skip
     """Everything in the module that the rules forbid, in order of line.
 
     Args:
@@ -28,8 +31,9 @@ def screen(source: Source, policy: Policy, *, own: str = "", reads: frozenset[st
         policy: the operator's allow-list.
         own: the ATen name of the operator itself: calling it is recursion, which the mount reports as that.
         reads: methods by which values may be read back on the host, where that is the operator's meaning.
+        plugins: modules that bring the platform's device to torch: they may be imported, and not be used further.
     """
-    visitor = _Screen(policy, own, reads)
+    visitor = _Screen(policy, own, reads, plugins)
     visitor.collect_imports(source.tree)
     try:
         visitor.visit(source.tree)
@@ -40,7 +44,8 @@ def screen(source: Source, policy: Policy, *, own: str = "", reads: frozenset[st
 
 
 class _Screen(ast.NodeVisitor):
-    def __init__(self, policy: Policy, own: str, reads: frozenset[str]) -> None:
+    def __init__(self, policy: Policy, own: str, reads: frozenset[str], plugins: frozenset[str]) -> None:
+        self.plugins = plugins
         self.policy = policy
         self.own = own
         self.reads = reads
@@ -69,7 +74,7 @@ class _Screen(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            if alias.name not in surface.IMPORTS:
+            if alias.name not in surface.IMPORTS and alias.name not in self.plugins:
                 self.report(node, "import", f"imports {alias.name}, which a submission may not use")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
@@ -178,6 +183,9 @@ class _Screen(ast.NodeVisitor):
             self.report(node, "triton-internal", f"uses {'.'.join(path)}, which is not for kernels")
 
     def library_path(self, node: ast.AST, path: tuple[str, ...]) -> None:
+        if path[0] in self.plugins:
+            self.report(node, "library", f"uses {'.'.join(path)}: the module may be imported, and nothing of it used")
+            return
         for cut in range(len(path), 0, -1):
             module = ".".join(path[:cut])
             if module in surface.IMPORTS:

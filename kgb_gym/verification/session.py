@@ -10,7 +10,7 @@ from typing import Any
 
 from kgb_gym.operators import Case, Interface, Operator
 from kgb_gym.platforms import Platform
-from kgb_gym.verdict import CaseResult, Difference, Hack, Profile, Stage, Status, Timing
+from kgb_gym.verdict import CaseResult, Difference, Hack, Profile, Stage, Status, TargetResult, Timing
 from kgb_gym.verification import wire
 from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
 
@@ -103,7 +103,7 @@ class Session:
     notes: list[str] = field(default_factory=list)
     layers: list[str] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
-    compiled_for: tuple[str, ...] = ()
+    targets: tuple[TargetResult, ...] = ()
     baseline: str = "none"
     calibration: Timing | None = None
     profile: Profile | None = None

@@ -103,4 +103,10 @@ def test_compile_for_other_targets(kgb, tmp_path):
     done = kgb("compile", "aten/cos", path, "--target", "sm_80", "--target", "gfx942", "--platform", "cpu", "--json")
     assert done.code == 0, done.out
     assert done.json["kind"] == "compile"
-    assert set(done.json["compiled_for"]) == {"sm_80", "gfx942"}
+    assert set(done.json["compiled_for"]) == {"cuda:80", "hip:gfx942"}
+    for target in done.json["targets"]:
+        assert target["status"] == "passed" and target["variants"]
+        (code, *_) = target["kernels"]
+        assert (
+            code["registers"] > 0 and code["instructions"]["store"] and code["shared_bytes"] <= target["shared_limit"]
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,24 +50,29 @@ def further(kind: str) -> list[Path]:
     return [p for p in files(FURTHER, kind) if normalise(header(p)["operator"]) in names()]
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[LocalEngine]:
-    with LocalEngine(workers=1, platform="cpu") as engine:
-        yield engine
-
-
-def judge(engine: LocalEngine, path: Path) -> Verdict:
+def job(path: Path) -> Job:
     head = header(path)
-    operator = get(head["operator"]).id
     limits = replace(LIMITS, call_s=float(head.get("call_s", LIMITS.call_s)))
-    job = Job(operator, path.read_bytes(), suite=head.get("suite", "quick"), only_defined=True, limits=limits)
-    return engine.submit(job).result(timeout=150)
+    suite = head.get("suite", "quick")
+    return Job(get(head["operator"]).id, path.read_bytes(), suite=suite, only_defined=True, limits=limits)
+
+
+@pytest.fixture(scope="module")
+def verdicts(request: pytest.FixtureRequest) -> Iterator[dict[Path, Future[Verdict]]]:
+    """Verdicts to come of every file that the selected tests ask for, judged two at a time."""
+    mine = [
+        i.callspec.params.get("path")
+        for i in request.session.items
+        if i.path == request.path and hasattr(i, "callspec")
+    ]
+    with LocalEngine(workers=2, platform="cpu") as engine:
+        yield {path: engine.submit(job(path)) for path in mine if isinstance(path, Path)}
 
 
 @pytest.mark.parametrize("path", files(OWN, "exploits"), ids=lambda p: p.stem)
-def test_exploit_never_passes(engine: LocalEngine, path: Path) -> None:
+def test_exploit_never_passes(verdicts: dict[Path, Future[Verdict]], path: Path) -> None:
     head = header(path)
-    verdict = judge(engine, path)
+    verdict = verdicts[path].result()
     assert verdict.status not in (Status.PASSED, Status.HARNESS_ERROR, Status.SYNTAX_ERROR), verdict.message
     assert not verdict.clean and verdict.reward_valid
     if head["expect"] == "hack":
@@ -79,23 +85,23 @@ def test_exploit_never_passes(engine: LocalEngine, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", files(OWN, "honest"), ids=lambda p: p.stem)
-def test_honest_passes(engine: LocalEngine, path: Path) -> None:
-    verdict = judge(engine, path)
+def test_honest_passes(verdicts: dict[Path, Future[Verdict]], path: Path) -> None:
+    verdict = verdicts[path].result()
     assert verdict.status is Status.PASSED, f"{verdict.message} {verdict.hacks}"
     assert not verdict.hacks and all(c.passed for c in verdict.cases)
 
 
 @pytest.mark.parametrize("path", further("exploits"), ids=lambda p: p.stem)
-def test_further_exploit_never_passes(engine: LocalEngine, path: Path) -> None:
-    verdict = judge(engine, path)
+def test_further_exploit_never_passes(verdicts: dict[Path, Future[Verdict]], path: Path) -> None:
+    verdict = verdicts[path].result()
     assert verdict.status not in (Status.PASSED, Status.HARNESS_ERROR), verdict.message
     if not header(path)["class"].startswith(MAY_END_OTHERWISE):
         assert verdict.status is Status.HACK, f"{verdict.status}: {verdict.message}"
 
 
 @pytest.mark.parametrize("path", further("honest"), ids=lambda p: p.stem)
-def test_further_honest_passes(engine: LocalEngine, path: Path) -> None:
-    verdict = judge(engine, path)
+def test_further_honest_passes(verdicts: dict[Path, Future[Verdict]], path: Path) -> None:
+    verdict = verdicts[path].result()
     assert verdict.status is Status.PASSED, f"{verdict.message} {verdict.hacks}"
 
 

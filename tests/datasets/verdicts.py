@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing, Verdict
+from kgb_gym.verdict import CaseResult, Difference, Hack, KernelCode, Stage, Status, TargetResult, Timing, Verdict
 
 CLEAN_CODE = "import triton\n\n\ndef softmax_int(x, dim):\n    return x\n"
 
@@ -59,7 +59,19 @@ def verdict(
         "hacks": (Hack("screen", "import", "imports ctypes", 3),) if status is Status.HACK else (),
         "clean": passed,
         "clean_paper": passed,
-        "compiled_for": ("sm_90",),
+        "compiled_for": ("cuda:90",),
+        "targets": (
+            TargetResult(
+                "cuda:90",
+                Status.PASSED,
+                variants=2,
+                shared_limit=232448,
+                kernels=(
+                    KernelCode("softmax_kernel", 32, 0, 512, {"load": 4, "store": 1}),
+                    KernelCode("sum", None, None, 0, {}),
+                ),
+            ),
+        ),
         "layers": ("screen", "audit", "ghost"),
         "notes": ("interpreted",),
         "seed": 7,

@@ -173,9 +173,9 @@ def test_tools(make, call, engine):
     env.step(call("test", code="passed"))
     assert engine.jobs[-1].cases == ()
     env.step(call("compile", code="compile_error"))
-    assert (engine.jobs[-1].kind, engine.jobs[-1].targets) == ("compile", ("sm_90",))
+    assert (engine.jobs[-1].kind, engine.jobs[-1].targets) == ("compile", ("cuda:90",))
     env.step(call("compile", code="passed", targets=["sm_80", "gfx942"]))
-    assert engine.jobs[-1].targets == ("sm_80", "gfx942")
+    assert engine.jobs[-1].targets == ("cuda:80", "hip:gfx942")
     observation, *_ = env.step(call("read_spec"))
     assert "aten::add.Tensor(Tensor self" in observation["message"]
     observation, *_ = env.step(call("read_spec", what="cases"))

@@ -67,7 +67,7 @@ def test_tools(real, softmax):
     assert (observation["status"], info["verdict"].kind, info["verdict"].clean) == ("passed", "test", False)
     observation, *_, info = softmax.step(kgb_gym.call("compile", code=gold))
     assert (observation["status"], info["verdict"].kind) == ("passed", "compile")
-    assert "sm_90" in info["verdict"].compiled_for
+    assert "cuda:90" in info["verdict"].compiled_for
     case = info["verdict"].cases
     ids = [c.id for c in kgb_gym.get_operator("aten/softmax").cases("smoke")][:1]
     observation, *_, info = softmax.step(kgb_gym.call("test", code=gold, cases=ids))

@@ -11,7 +11,8 @@ from verdicts import case, verdict
 
 from kgb_gym import metrics
 from kgb_gym.metrics import GroupKey, classify
-from kgb_gym.verdict import Status
+from kgb_gym.report.portability import portability_table
+from kgb_gym.verdict import Status, TargetResult
 
 
 @pytest.fixture
@@ -59,6 +60,27 @@ def test_speedups(result):
     assert (overall.timed, overall.incomparable) == (2, 1)
     # over the four attempted: only add (2x) is above 0.8, 1.0 and 1.5
     assert overall.fast == {0.8: pytest.approx(1 / 4), 1.0: pytest.approx(1 / 4), 1.5: pytest.approx(1 / 4)}
+
+
+def test_portability_is_the_share_of_clean_kernels_that_compile_for_all_chips():
+    def chips(**statuses):
+        made = (
+            TargetResult(f"cuda:{n[1:]}", s, variants=int(s is Status.PASSED), failed=1) for n, s in statuses.items()
+        )
+        return {"targets": tuple(made)}
+
+    good, bad = Status.PASSED, Status.COMPILE_ERROR
+    b = Builder()
+    b.episode("aten/add", timed("aten/add", 1.0, **chips(t80=good, t90=good)))
+    b.episode("aten/mm", timed("aten/mm", 1.0, **chips(t80=bad, t90=good)))
+    b.episode("aten/cos", timed("aten/cos", 1.0, **chips(t90=good)))  # compiled for one alone: tells nothing
+    b.episode("aten/sort", failed("aten/sort", **chips(t80=good, t90=good)))  # not clean
+    summary = metrics.compute(*b.tables()).groups[0].summaries["overall"]
+    assert summary.compiles == {"cuda:80": pytest.approx(1 / 2), "cuda:90": 1.0}
+    assert (summary.compiled, summary.portable) == (2, pytest.approx(1 / 2))
+    table = portability_table(metrics.compute(*b.tables()))
+    assert table.columns[1:] == ("Kernels", "cuda:80", "cuda:90", "All")
+    assert table.rows[0].cells == ("2", "50", "100", "50")
 
 
 def test_costs(result):

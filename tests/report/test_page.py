@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
 
 def page(builder: Builder, **options) -> Page:
-    return Page(render_page(*builder.tables(), **options))
+    return Page(render_page(*builder.tables(), **{"with_plots": False} | options))
 
 
 def test_a_run_is_shown_turn_by_turn():
@@ -64,9 +64,13 @@ def test_no_request_leaves_the_page_and_only_its_script_runs():
     b = Builder()
     b.episode("aten/add", timed("aten/add", 2.0))
     text = render_page(*b.tables())
-    assert not re.search(r"""(src|href|action)=["'](?!#)|url\(|@import|https?:""", text)
+    assert not re.search(r"""(src|href|action)=["'](?!#|data:image/svg\+xml;base64,)|url\(|@import|https?:""", text)
     assert "default-src 'none'" in text
-    assert Page(text).count("script") == 1
+    assert "img-src data:;" in text
+    whole = Page(text)
+    assert whole.count("script") == 1
+    assert whole.count("img") == 2, "Figures 2 and 3: no ablation and no similarity was recorded"
+    assert all(a["alt"] for tag, a in whole.tags if tag == "img")
 
 
 def test_hostile_text_is_text():
@@ -81,7 +85,8 @@ def test_hostile_text_is_text():
     b.episode("aten/add", value, value, codes=(HOSTILE, HOSTILE + "\n" + HOSTILE), method=HOSTILE, model=HOSTILE)
     text = render_page(*b.tables())
     whole = Page(text)
-    assert (whole.count("script"), whole.count("img")) == (1, 0)
+    assert (whole.count("script"), whole.count("img")) == (1, 2)
+    assert all(a["src"].startswith("data:image/svg+xml;base64,") for tag, a in whole.tags if tag == "img")
     assert not any(name.startswith("on") for _, attributes in whole.tags for name in attributes)
     assert "alert(1)" in whole.text
     assert "{{ 7*7 }}" in whole.text

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -45,33 +48,38 @@ def cluster():
     """A cluster of two nodes with room for one worker each; the second one may be killed."""
     from ray.cluster_utils import Cluster
 
+    folder = tempfile.mkdtemp(prefix="kgb-ray-")  # short: Ray's sockets lie in it
+    kept = dict(os.environ)
+    os.environ["TMPDIR"] = folder
     # A cluster on this machine alone needs no token, which Ray would keep in the home folder.
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0", RAY_AUTH_MODE="disabled")
     before = set(psutil.Process().children(recursive=True))
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.victim = made.add_node(num_cpus=1)
+    made.folder, made.victim = folder, made.add_node(num_cpus=1)
     ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
     yield made
     ray.shutdown()
     made.shutdown()
     _, alive = psutil.wait_procs(set(psutil.Process().children(recursive=True)) - before, timeout=20)
+    os.environ.clear()
+    os.environ.update(kept)
+    shutil.rmtree(folder, ignore_errors=True)
     assert alive == []
 
 
-def mine():
-    """Processes of our engines: templates, and what they forked."""
+def templates(folder):
+    """Processes of the cluster's engines, which lie in its folder: templates, and what they forked."""
     found = []
     for process in psutil.process_iter():
         try:
-            if "kgb_gym.sandbox.template" in process.cmdline():
-                found.append(process.pid)
+            if any(word.startswith(f"{folder}/kgb-gym-") for word in process.cmdline()):
+                found.append(process)
         except psutil.Error:
             continue
-    return set(found)
+    return found
 
 
 def test_a_node_lost_in_mid_run(cluster, tmp_path):
-    before = mine()
     config = RunConfig(method="gold", operators=OPERATORS, suite="smoke", platform="cpu")
     engine, progress = engines.make("ray", workers=2, platform="cpu"), Watched()
     try:
@@ -79,6 +87,7 @@ def test_a_node_lost_in_mid_run(cluster, tmp_path):
         while len(set(engine.nodes())) < 2:
             assert time.monotonic() < until, engine.nodes()
             time.sleep(0.1)
+        assert len(templates(cluster.folder)) >= 4
         run = Run(config, tmp_path / "run", engine=engine, workers=4, progress=progress)
         done = []
         thread = threading.Thread(target=lambda: done.append(run.carry_out()))
@@ -105,9 +114,10 @@ def test_a_node_lost_in_mid_run(cluster, tmp_path):
     assert {p.result(5).status for p in pending} <= {Status.HARNESS_ERROR, Status.PASSED}
     assert engine.submit(wrong).result(5).status is Status.HARNESS_ERROR
     until = time.monotonic() + 20
-    while mine() - before and time.monotonic() < until:
+    while (templates(cluster.folder) or list(Path(cluster.folder).glob("kgb-gym-*"))) and time.monotonic() < until:
         time.sleep(0.2)
-    assert mine() - before == set()
+    assert templates(cluster.folder) == []
+    assert list(Path(cluster.folder).glob("kgb-gym-*")) == []
 
 
 def test_wrong_use():

@@ -127,7 +127,7 @@ def test_a_test_without_cases_takes_the_smoke_suite(judge):
 
 
 def test_compile_for_every_target(judge):
-    targets = ("sm_80", "sm_90", "sm_100", "gfx942")
+    targets = ("cuda:80", "cuda:90", "cuda:100", "hip:gfx942")
     verdict = judge("cublas/Saxpy_v2", SAXPY, kind="compile", targets=targets)
     assert (verdict.status, verdict.stage, verdict.compiled_for) == (Status.PASSED, Stage.COMPILED, targets), (
         verdict.message

@@ -83,7 +83,7 @@ def test_launches_that_depend_on_values_are_judged_by_the_call(ask):
     assert verdict.data_dependent
     assert [c.launches for c in verdict.cases] == [2, 2, 2]
     assert {c.origin for c in verdict.cases} == {"paper", "hidden"}
-    assert "ghost" in verdict.layers and verdict.compiled_for == ("sm_90",)
+    assert "ghost" in verdict.layers and verdict.compiled_for == ("cuda:90",)
 
 
 def test_a_wrong_answer_is_one(ask):

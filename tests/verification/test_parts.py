@@ -34,7 +34,7 @@ FULL = Verdict(
         CaseResult("cos[n=2]", "cos", {"n": 2}, "hidden",
                    difference=Difference("return", math.inf, math.nan, (0, 1), "nan", 1.0, 3, 6)),
     ),
-    hacks=(Hack("screen", "import", "imports os", 3),), compiled_for=("sm_90",), layers=("screen",), notes=("a",), seed=7,
+    hacks=(Hack("screen", "import", "imports os", 3),), compiled_for=("cuda:90",), layers=("screen",), notes=("a",), seed=7,
     durations={"total": 1.0},
 )  # fmt: skip
 
@@ -223,7 +223,7 @@ def test_a_variant_is_what_decides_the_code():
         "mode": "constexpr", "B": "constexpr", "f": "constexpr", "t": "constexpr", "shape": "constexpr",
     }  # fmt: skip
     assert dict(made.constants)["B"] == 64 and made.options == (("num_stages", 2), ("num_warps", 4))
-    assert encode_variant(made, "sm_90")["target"] == "sm_90"
+    assert encode_variant(made, "cuda:90")["target"] == "cuda:90"
     assert variant(replace(launch, arguments={**launch.arguments, "n": 8}), {"B"}) == made
     assert variant(replace(launch, arguments={**launch.arguments, "B": 32}), {"B"}) != made
 
