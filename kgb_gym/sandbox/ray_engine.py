@@ -138,7 +138,7 @@ class RayEngine:
             _tell(task, harness_error(task.job, "the engine was closed before the job ended"))
         with contextlib.suppress(Exception):  # a cluster that is gone ends nothing more
             ended = [a.handle.close.remote() for a in self._actors if a.node]
-            self._ray.wait(ended, num_returns=len(ended), timeout=5) if ended else None
+            self._ray.wait(ended, num_returns=len(ended), timeout=15) if ended else None
         for actor in self._actors:
             self._dismiss(actor)
         if self._owns:

@@ -200,12 +200,12 @@ class TemplateSpawner:
         self._native = native
         self._interpreter = interpreter
         self._root = root
-        self._device, self._visible = device, visible
+        self._device, self.visible = device, visible
 
     def spawn(self, role: str, *, operator: str, platform: str, limits: Limits) -> Sandboxed:
         where = get_platform(platform)
         channel = self._interpreter if role in {"player", "caller"} and where.interpreted else self._native
-        visible = self._visible if where.device == "cuda" else ""
+        visible = self.visible if where.device == "cuda" else ""
         return Sandboxed(channel, role, operator, where.device, limits, self._root, visible)
 
     def lease(self, platform: str, *, exclusive: bool) -> contextlib.AbstractContextManager[None]:

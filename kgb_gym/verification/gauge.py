@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from kgb_gym.verdict import Clocks
+
 THROTTLING = {
     0x4: "power cap", 0x8: "hardware slowdown", 0x20: "thermal, software", 0x40: "thermal, hardware",
     0x80: "power brake",
@@ -133,20 +135,20 @@ class Watch:
                 return
 
 
-def summary(readings: Sequence[Reading]) -> dict[str, Any]:
-    """Smallest, middle and largest clocks in MHz, the highest temperature, and what throttled with its share of the
-    readings; empty without readings."""
+def summary(uuid: str, readings: Sequence[Reading]) -> Clocks | None:
+    """What was seen of a GPU, in one value; None without readings."""
     if not readings:
-        return {}
-    clocks = {
-        name: [min(values), int(statistics.median(values)), max(values)]
-        for name, values in (
-            ("sm_mhz", [r.sm_mhz for r in readings]),
-            ("memory_mhz", [r.memory_mhz for r in readings]),
-        )
-    }
-    seen = sorted({reason for r in readings for reason in r.throttled})
-    return {
-        **clocks, "celsius": max(r.celsius for r in readings), "readings": len(readings),
-        "throttled": {reason: sum(reason in r.throttled for r in readings) / len(readings) for reason in seen},
-    }  # fmt: skip
+        return None
+    return Clocks(
+        uuid,
+        _spread([r.sm_mhz for r in readings]),
+        _spread([r.memory_mhz for r in readings]),
+        max(r.celsius for r in readings),
+        len(readings),
+        tuple(sorted({reason for r in readings for reason in r.throttled})),
+        sum(bool(r.throttled) for r in readings) / len(readings),
+    )
+
+
+def _spread(values: Sequence[int]) -> tuple[int, ...]:
+    return min(values), int(statistics.median(values)), max(values)

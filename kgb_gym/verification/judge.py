@@ -21,8 +21,9 @@ from kgb_gym.verification.answers import Forged, error_of, printable
 from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
+from kgb_gym.verification.pipeline import play_cases
 from kgb_gym.verification.plan import chosen_cases, derive, uses_dtype
-from kgb_gym.verification.playing import judge_case, live_question
+from kgb_gym.verification.playing import live_question
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
@@ -379,15 +380,5 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
             return _ask(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
                         max_blobs=max_blobs)  # fmt: skip
 
-    with session.clock("judge"):
-        for trial in session.trials:
-            try:
-                judge_case(session, trial, kernels, ask)
-            except Failure as failure:
-                if failure.status is not Status.RUNTIME_ERROR or failure.fatal:
-                    raise
-                trial.raised = failure
-            if session.job.fail_fast and not trial.ok:
-                break
-    session.durations["judge"] -= session.durations.get("play", 0.0)
+    play_cases(session, kernels, ask, player.end)
     session.ran("audit", "ghost", "play", "hidden", "contract")

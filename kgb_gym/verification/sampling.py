@@ -21,8 +21,7 @@ class Rule:
     """When a timing has been repeated often enough."""
 
     half_width: float = 0.015
-    """Half of the ratio's 95% interval, as a share of the ratio. At 2% one measurement in twenty is off by more than
-    that, by what 95% means; at 1.5% one in a hundred."""
+    """Half of the ratio's 95% interval, as a share of the ratio."""
     least: int = 40
     """Pairs in any case."""
     most: int = 400

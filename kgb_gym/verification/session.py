@@ -10,7 +10,7 @@ from typing import Any
 
 from kgb_gym.operators import Case, Interface, Operator
 from kgb_gym.platforms import Platform
-from kgb_gym.verdict import CaseResult, Difference, Hack, Profile, Stage, Status, TargetResult, Timing
+from kgb_gym.verdict import CaseResult, Clocks, Difference, Hack, Profile, Stage, Status, TargetResult, Timing
 from kgb_gym.verification import wire
 from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
 
@@ -107,6 +107,7 @@ class Session:
     baseline: str = "none"
     calibration: Timing | None = None
     profile: Profile | None = None
+    clocks: Clocks | None = None
 
     @property
     def deadline(self) -> float:

@@ -170,12 +170,13 @@ def test_a_watch_says_what_it_saw():
     with Watch(Known(), "GPU-bbbb", every_s=0.01) as watch:
         while len(watch.readings) < 4:
             time.sleep(0.01)
-    told = summary(watch.readings)
-    assert told["sm_mhz"][0] == 1001 and told["sm_mhz"][2] == 1000 + told["readings"]
-    assert 0.7 < told["throttled"]["power cap"] < 1
+    told = summary("GPU-bbbb", watch.readings)
+    assert told.sm_mhz[0] == 1001 and told.sm_mhz[2] == 1000 + told.readings
+    assert told.throttled == ("power cap",)
+    assert 0.7 < told.throttled_share < 1
     with Watch(Gauge("no-such-library.so"), "x") as watch:
         pass
-    assert summary(watch.readings) == {}
+    assert summary("x", watch.readings) is None
 
 
 def test_doctor_shows_devices_and_holders(leases, other, monkeypatch, capfd):

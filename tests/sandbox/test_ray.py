@@ -114,10 +114,11 @@ def test_a_node_lost_in_mid_run(cluster, tmp_path):
     assert {p.result(5).status for p in pending} <= {Status.HARNESS_ERROR, Status.PASSED}
     assert engine.submit(wrong).result(5).status is Status.HARNESS_ERROR
     until = time.monotonic() + 20
-    while (templates(cluster.folder) or list(Path(cluster.folder).glob("kgb-gym-*"))) and time.monotonic() < until:
+    while templates(cluster.folder) and time.monotonic() < until:
         time.sleep(0.2)
     assert templates(cluster.folder) == []
-    assert list(Path(cluster.folder).glob("kgb-gym-*")) == []
+    # The killed node's own folder may be left: Ray kills what could have removed it.
+    assert len(list(Path(cluster.folder).glob("kgb-gym-*"))) <= 1
 
 
 def test_wrong_use():
