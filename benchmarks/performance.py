@@ -1,8 +1,8 @@
 """Speed and scale, all of it: `python -m benchmarks.performance [PART…] [--platform P] [--seconds S]`.
 
 Each part compares two things in one run. Results go to `docs/data/performance.json`, cumulative by platform and part, and
-from there into the table of `docs/performance.md`; `--table` renews the table alone. Parts: start, ready, stages, workers,
-haul, vector, record, noise (which needs a GPU).
+from there into the table of `docs/performance.md`; `--table` renews the table alone. Parts: start, ready, stages,
+pipelining, workers, haul, vector, record, noise (which needs a GPU).
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def _parts(platform: str, seconds: float, repeats: int) -> dict[str, Callable[[]
         "start": lambda: throughput.start(platform),
         "ready": lambda: throughput.ready(platform),
         "stages": lambda: throughput.stages(platform),
+        "pipelining": lambda: throughput.pipelining(platform),
         "workers": lambda: throughput.workers(platform),
         "haul": lambda: throughput.haul(platform, seconds),
         "vector": lambda: throughput.vector(platform),

@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -104,6 +105,23 @@ def stages(platform: str, repeats: int = 5) -> Iterator[Row]:
             yield Row(f"{name}, warm, {len(verdicts[0].cases)} cases, {timed} timed", statistics.median(total), "s",
                       "the first one", verdicts[0].durations["total"], target if where.timed else None,
                       detail=by_stage(verdicts[1:]))  # fmt: skip
+
+
+def pipelining(platform: str, repeats: int = 6) -> Iterator[Row]:
+    """A verification with cases made ready (on a GPU: kernels compiled, too) ahead, and without, in turn."""
+    suite = get_platform(platform).default_suite
+    with LocalEngine(1, platform) as engine:
+        for name in WARM_S:
+            times: dict[bool, list[float]] = {True: [], False: []}
+            for seed in range(repeats + 1):
+                for on in (True, False) if seed % 2 else (False, True):
+                    asked = replace(job(name, platform, suite, seed, timing=False), pipelined=on)
+                    verdict = engine.submit(asked).result()
+                    assert verdict.clean, verdict.message
+                    if seed:
+                        times[on].append(verdict.durations["total"])
+            yield Row(f"{name}, untimed, {len(verdict.cases)} cases, pipelined", statistics.median(times[True]), "s",
+                      "one after the other", statistics.median(times[False]))  # fmt: skip
 
 
 def by_stage(verdicts: Sequence[Verdict]) -> str:

@@ -210,7 +210,9 @@ def _case(case: Mapping[str, Any]) -> Row:
             got=dumps(difference["got"]),
         )
     if (timing := case["timing"]) is not None:
-        row["timing"] = {k: float(v) if k.endswith(("_us", "speedup")) else v for k, v in timing.items()}
+        row["timing"] = {
+            k: float(v) if v is not None and k.endswith(("_us", "speedup")) else v for k, v in timing.items()
+        }
         row["timing"]["interval"] = [float(v) for v in timing["interval"]]
     return row
 

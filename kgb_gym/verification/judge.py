@@ -16,7 +16,7 @@ from typing import Any
 from kgb_gym.operators import Case, Interface, Maker, Operator, get
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verdict import Hack, Stage, Status, Verdict
-from kgb_gym.verification import freshness, wire
+from kgb_gym.verification import compile_ahead, freshness, wire
 from kgb_gym.verification.answers import Forged, error_of, printable
 from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
@@ -380,5 +380,7 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
             return _ask(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
                         max_blobs=max_blobs)  # fmt: skip
 
+    if (ahead := compile_ahead.question(session, kernels)) is not None:
+        ask(ahead, (), "compiling ahead", 1 << 20)
     play_cases(session, kernels, ask, player.end)
     session.ran("audit", "ghost", "play", "hidden", "contract")

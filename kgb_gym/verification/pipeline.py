@@ -59,7 +59,7 @@ class _Run:
         asked = self._begin(ready)
         for trial, following in zip(trials, [*trials[1:], None], strict=True):
             assert ready is not None
-            ahead = self._session.job.pipelined and following is not None
+            ahead = self._session.job.pipelined and not isinstance(ready, Failure)
             coming = self._prepared(following) if ahead and following is not None else None
             answer = self._wait(asked) if asked is not None else None
             failed = answer is not None and (answer.exception() is not None or "error" in answer.result()[0])
