@@ -58,7 +58,7 @@ def main() -> int:
     print(_row("all", totals))
     print("\nSurvivors:\n")
     for name, m in survivors:
-        print(f"- `{name}` {m.mutator}, {m.function} line {m.line}: `{m.before}` → `{m.after}`")
+        print(f"- `{name}` {m.mutator}, {m.function} line {m.line}: `{m.before}` → `{m.after}` in `{m.text}`")
     share = totals["equivalent"] / max(1, sum(totals.values()))
     if share > MAX_SHARE:
         print(f"\n{share:.1%} of the mutants are listed as equivalent: at most {MAX_SHARE:.0%} may be")
@@ -93,7 +93,7 @@ def _result(counts: Counter[str], alive: list[Mutant]) -> dict[str, Any]:
     }
     return {
         "version": VERSION, "mutants": sum(counts.values()), **{key: counts[kind] for kind, key in kinds.items()},
-        "survivors": [f"{m.mutator}, {m.function} line {m.line}: {m.before} → {m.after}" for m in alive],
+        "survivors": [f"{m.mutator}, {m.function} line {m.line}: {m.before} → {m.after} in `{m.text}`" for m in alive],
     }  # fmt: skip
 
 

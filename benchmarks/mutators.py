@@ -38,6 +38,8 @@ class Mutant:
     before: str
     after: str
     source: str
+    text: str = ""
+    """The first changed line as it reads in `source`, without its indentation."""
 
 
 Change = Callable[[ast.AST], Iterator[ast.AST]]
@@ -266,16 +268,24 @@ def _make(
         getattr(parent, field)[index] = new
     ast.fix_missing_locations(twin)
     try:
+        source = ast.unparse(twin)
         return Mutant(
             name,
             kernel.name,
             getattr(old, "lineno", kernel.lineno),
             ast.unparse(old),
             ast.unparse(new),
-            ast.unparse(twin),
+            source,
+            _changed(ast.unparse(tree), source),
         )
     except (AttributeError, ValueError):
         return None
+
+
+def _changed(before: str, after: str) -> str:
+    """The first line of `after` that is not that of `before`, stripped; empty if there is none."""
+    lines = zip(before.splitlines(), after.splitlines(), strict=False)
+    return next((new.strip() for old, new in lines if old != new), "")
 
 
 def _is_call(node: ast.AST, *names: str) -> bool:

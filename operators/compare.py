@@ -162,7 +162,7 @@ class Close:
         parts = [got.reshape(-1), target.reference.reshape(-1), target.precise.reshape(-1)]
         kept = None
         if target.touched is not None:
-            kept = (~target.touched & ~same_bits_or_nan(got, target.reference)).reshape(-1)
+            kept = (~target.touched & ~same_bytes(got, target.reference)).reshape(-1)
         strict, paper, worst, count = True, True, (-1.0, 0), 0
         for start in range(0, got.numel(), BLOCK):
             value, reference, precise = (p[start : start + BLOCK] for p in parts)
@@ -280,6 +280,12 @@ def same_bits_or_nan(got: torch.Tensor, reference: torch.Tensor) -> torch.Tensor
     if got.dtype.is_floating_point or got.dtype.is_complex:
         equal = equal | (torch.isnan(got) & torch.isnan(reference))
     return equal
+
+
+def same_bytes(got: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    """Elementwise: bit for bit, so that a negative zero is no zero."""
+    left, right = (t.contiguous().unsqueeze(-1).view(torch.uint8) for t in (got, reference))
+    return (left == right).all(-1)
 
 
 def describe(

@@ -56,28 +56,19 @@ class Distribution:
         return Check(strict=False, paper=False, difference=difference)
 
 
-def normal_p(z: float) -> float:
-    """Two-sided p-value of a standard normal statistic."""
-    return math.erfc(abs(z) / math.sqrt(2))
-
-
 def binomial_p(successes: int, n: int, p: float) -> float:
-    """Two-sided p-value (at most 1) of `successes` among `n` trials of probability `p`, by the exact tail doubled.
-
-    Exact below 2,000 trials or 20 expected of either kind, the normal approximation with a continuity correction above.
-    """
+    """Two-sided p-value (at most 1) of `successes` among `n` trials of probability `p`: the exact tail, doubled."""
     if n == 0:
         return 1.0
     if p <= 0 or p >= 1:
         return 1.0 if successes == (n if p >= 1 else 0) else 0.0
-    mean = n * p
-    if n >= 2000 and mean >= 20 and n - mean >= 20:
-        z = max(0.0, abs(successes - mean) - 0.5) / math.sqrt(mean * (1 - p))
-        return normal_p(z)
-    tail = range(successes, n + 1) if successes >= mean else range(successes + 1)
-    log = [
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)
-        for k in tail
-    ]
-    top = max(log)
-    return min(1.0, 2 * math.exp(top) * sum(math.exp(v - top) for v in log))
+    hits, odds = (successes, p / (1 - p)) if successes >= n * p else (n - successes, (1 - p) / p)
+    share = odds / (1 + odds)
+    first = math.lgamma(n + 1) - math.lgamma(hits + 1) - math.lgamma(n - hits + 1)
+    term = total = 1.0
+    for k in range(hits, n):  # probabilities of k + 1 over that of `hits`, which fall from here on
+        term *= (n - k) / (k + 1) * odds
+        total += term
+        if term < 1e-17 * total:
+            break
+    return min(1.0, 2 * total * math.exp(first + hits * math.log(share) + (n - hits) * math.log1p(-share)))

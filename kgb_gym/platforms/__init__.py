@@ -13,8 +13,9 @@ import pkgutil
 from kgb_gym.platforms import detection
 from kgb_gym.platforms.declaration import Platform
 from kgb_gym.platforms.detection import Ambiguous, Machine
+from kgb_gym.platforms.emulation import BASES, emulated
 
-PARTS = frozenset({"declaration", "detection", "fence", "guard", "interpreter"})
+PARTS = frozenset({"declaration", "detection", "emulation", "fence", "guard", "interpreter"})
 """Modules of this package that are no platforms."""
 
 
@@ -30,16 +31,22 @@ __all__ = ["PLATFORMS", "Ambiguous", "Machine", "Platform", "detect", "get", "of
 
 
 def get(name: str) -> Platform:
-    """The platform of that name; `auto` is `detect()`.
+    """The platform of that name; `auto` is `detect()`. `emu-a` runs on the interpreter, `emu-a@nvidia` on a GPU.
 
     Raises:
         ValueError: there is none; or (`Ambiguous`) `auto` can't tell.
     """
     if name == "auto":
         return detect()
-    if name not in PLATFORMS:
-        raise ValueError(f"unknown platform {name!r}: use auto, {', '.join(PLATFORMS)}")
-    return PLATFORMS[name]
+    plain, _, base = name.partition("@")
+    found = PLATFORMS.get(plain)
+    if found is None or (base and (found.emulation is None or base not in BASES)):
+        raise ValueError(
+            f"unknown platform {name!r}: use auto, {', '.join(PLATFORMS)}, or an emulation as emu-a@nvidia"
+        )
+    if base and found.emulation is not None:
+        return emulated(plain.removeprefix("emu-"), PLATFORMS[base], found.emulation, found.bounds)
+    return found
 
 
 def detect(machine: Machine | None = None) -> Platform:

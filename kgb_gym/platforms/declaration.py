@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgb_gym.platforms.emulation import Emulation
 
 LAYERS = ("screen", "audit", "ghost", "play", "hidden", "contract", "state")
 """Trust layers that need no profiler, and so work on every platform; `profile` (the paper's L3) joins them on NVIDIA."""
@@ -110,17 +114,21 @@ class Platform:
     """The counterpart of cuBLAS, where there is one."""
     sources: tuple[str, ...] = ("aten",)
     """Sources of operators that are offered here."""
+    emulation: Emulation | None = None
+    """The restrictions that an emulated platform enforces; None: a real one."""
 
     @property
     def tested(self) -> bool:
         """Whether this project has run kernels there; the others are declared from their vendors' documentation."""
-        return self.name in {"cpu", "nvidia"}
+        return self.name in {"cpu", "nvidia"} or self.emulation is not None
 
     def refuses(self, source: str) -> str:
         """Why operators of a source are not offered here; empty if they are."""
         if source in self.sources:
             return ""
-        if source == "vllm":
+        if self.emulation is not None:
+            why = "an emulation is about the multi-chip half of the benchmark, which has ATen operators alone"
+        elif source == "vllm":
             why = "vLLM's operators are defined by its CUDA extension, which only NVIDIA has"
         elif self.blas is not None:
             why = (

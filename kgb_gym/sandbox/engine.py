@@ -60,7 +60,7 @@ class LocalEngine:
             raise ValueError(f"renew_jobs and renew_s must be positive, got {renew_jobs} and {renew_s}")
         self.workers = max(1, workers if workers is not None else cores // 2)
         where = detect() if platform == "auto" else get_platform(platform)
-        self._threads = 1 if where.name == "cpu" else max(1, cores // self.workers)
+        self._threads = 1 if where.interpreted else max(1, cores // self.workers)
         self._devices = visible()
         self._wants: dict[str, tuple[pool.Want, ...]] = {}
         if ahead and where.device in pool.HOST_BYTES:

@@ -13,13 +13,15 @@ import re
 import socket
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kgb_gym.operators.grids import plain_value
+from kgb_gym.platforms import get as get_platform
 from kgb_gym.verification import codegen, wire
+from kgb_gym.verification.emulate import Refusal, refused_code
 from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.player import MODULE, TL_NAMES, load_kernels
 from kgb_gym.verification.record import Function, Launch, TritonType, View, decode_value, encode_value
@@ -94,10 +96,18 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
             return
         began = time.perf_counter()
         try:
-            answer: dict[str, Any] = {"ok": True, **_compile(question, kernels)}
+            answer: dict[str, Any] = {"ok": True, **_compile(question, kernels, filename)}
         except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
             answer = {"ok": False, **explain(error, kernels.get(question["function"]), filename)}
         wire.send(sock, {**answer, "seconds": time.perf_counter() - began})
+
+
+class Refused(Exception):
+    """An emulated backend refuses a kernel."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
 
 
 class OutOfResources(Exception):
@@ -130,16 +140,17 @@ def _cost(item: Variant) -> float:
     return sum(abs(float(v)) for _, v in item.constants if isinstance(v, (int, float)) and v == v)  # noqa: PLR0124 (NaN is the one value unequal to itself)
 
 
-def encode_variant(item: Variant, target: str, whole: bool = True) -> dict[str, Any]:
-    """The question that asks for one compilation: to machine code, or through Triton's own passes only."""
+def encode_variant(item: Variant, target: str, whole: bool = True, platform: str = "") -> dict[str, Any]:
+    """The question that asks for one compilation: to machine code, or through Triton's own passes only. On an emulated
+    platform its restrictions are enforced too."""
     return {
-        "whole": whole, "function": item.function, "types": [list(t) for t in item.types], "target": target,
+        "whole": whole, "platform": platform, "function": item.function, "types": [list(t) for t in item.types], "target": target,
         "constants": [[n, encode_value(v)] for n, v in item.constants],
         "options": [[n, v] for n, v in item.options],
     }  # fmt: skip
 
 
-def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> dict[str, Any]:
+def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any], filename: str) -> dict[str, Any]:
     """Compile one variant; `code` of the answer is what it is made of, where it went the whole way (see `codegen`)."""
     import triton
     import triton.language as tl
@@ -161,14 +172,24 @@ def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> dict[st
     options = {n: v for n, v in question["options"] if v is not None}
     chip = named(question["target"])
     target = GPUTarget(chip.backend, chip.arch, chip.warp)
+    place = get_platform(question["platform"]) if question["platform"] else None
+    most = min(chip.shared_bytes, place.bounds.shared_bytes or chip.shared_bytes if place else chip.shared_bytes)
+
+    def check(code: Any) -> None:
+        if place is not None and (refusal := refused_code(str(code), place, filename)) is not None:
+            raise Refused(refusal)
+
     said = io.StringIO()
-    with contextlib.suppress(_Enough), _depth(target, bool(question["whole"])), contextlib.redirect_stdout(said):
+    with (
+        contextlib.suppress(_Enough), _stages(target, check, bool(question["whole"])), contextlib.redirect_stdout(said)
+    ):  # fmt: skip
         made = triton.compile(source, target=target, options=options)
         shared = int(made.metadata.shared)
-        if shared > chip.shared_bytes:
+        if shared > most:
+            where = f"{place.name}, emulated," if place is not None and most < chip.shared_bytes else chip.name
             raise OutOfResources(
-                f"out of resource: shared memory, required {shared} bytes, {chip.name} has {chip.shared_bytes}: smaller "
-                "blocks or fewer num_stages may help"
+                f"out of resource: shared memory, required {shared} bytes, {where} has {most}: smaller blocks or fewer "
+                "num_stages may help"
             )
         assembly = made.asm.get("ptx") or made.asm.get("amdgcn") or ""
         return {"code": codegen.facts(assembly, ptxas=said.getvalue(), shared=shared)}
@@ -176,8 +197,9 @@ def _compile(question: Mapping[str, Any], kernels: Mapping[str, Any]) -> dict[st
 
 
 @contextlib.contextmanager
-def _depth(target: Any, whole: bool) -> Iterator[None]:
-    """Cuts the backend's stages after `ttgir`, unless the whole way is wanted."""
+def _stages(target: Any, check: Callable[[Any], None], whole: bool) -> Iterator[None]:
+    """Has the front end's code checked before the first stage, and cuts the backend's stages after `ttgir`, unless the
+    whole way is wanted."""
     from triton.compiler.compiler import make_backend
 
     backend = type(make_backend(target))
@@ -190,11 +212,17 @@ def _depth(target: Any, whole: bool) -> Iterator[None]:
             raise _Enough
 
         names = list(stages)
-        for name in names[names.index("ttgir") + 1 :]:
+        for name in names[names.index("ttgir") + 1 :] if not whole else ():
             stages[name] = enough
+        first = stages["ttir"]
 
-    if not whole:
-        backend.add_stages = add_stages
+        def checked(code: Any, metadata: Any) -> Any:
+            check(code)
+            return first(code, metadata)
+
+        stages["ttir"] = checked
+
+    backend.add_stages = add_stages
     try:
         yield
     finally:
@@ -203,6 +231,9 @@ def _depth(target: Any, whole: bool) -> Iterator[None]:
 
 def explain(error: BaseException, kernel: Any, filename: str) -> dict[str, Any]:
     """A compiler's error trimmed to the submission's own lines."""
+    if isinstance(error, Refused):
+        line = error.refusal.line
+        return {"line": line, "text": _shown(line, filename) + error.refusal.text, "late": error.refusal.late}
     inner: BaseException = error
     while inner.__cause__ is not None and type(inner.__cause__).__name__.endswith("Error"):
         if type(inner).__name__ in {"CompilationError", "UnsupportedLanguageConstruct"} and type(
@@ -216,14 +247,18 @@ def explain(error: BaseException, kernel: Any, filename: str) -> dict[str, Any]:
         line = _absolute(inner, node.lineno, kernel, filename)
     text = getattr(inner, "error_message", None) or (str(inner.__cause__) if inner.__cause__ else "") or str(inner)
     text = re.sub(r"\s*\n\s*\n+", "\n", str(text)).strip()[:1500]
-    shown = ""
-    if line is not None:
-        try:
-            shown = Path(filename).read_text(encoding="utf-8").split("\n")[line - 1].strip()
-        except (OSError, IndexError):
-            shown = ""
-    where = f"line {line}: {shown}\n" if line is not None else ""
-    return {"line": line, "text": f"{where}{type(inner).__name__}: {text}"}
+    return {"line": line, "text": f"{_shown(line, filename)}{type(inner).__name__}: {text}"}
+
+
+def _shown(line: int | None, filename: str) -> str:
+    """A line of the module with its number, to stand before what is said of it."""
+    if line is None:
+        return ""
+    try:
+        text = Path(filename).read_text(encoding="utf-8").split("\n")[line - 1].strip()
+    except (OSError, IndexError):
+        text = ""
+    return f"line {line}: {text}\n"
 
 
 def _absolute(error: BaseException, line: int, kernel: Any, filename: str) -> int | None:

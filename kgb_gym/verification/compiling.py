@@ -10,6 +10,8 @@ from typing import Any
 from kgb_gym.verdict import KernelCode, Status, TargetResult
 from kgb_gym.verification import wire
 from kgb_gym.verification.compiler import Variant, depth_plan, encode_variant, variant
+from kgb_gym.verification.emulate import hangs
+from kgb_gym.verification.plan import derive
 from kgb_gym.verification.protocols import Ended
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import BadRecord, Launch, Record, parse
@@ -38,7 +40,7 @@ class CompileRun:
         self._kernels = kernels
         self._limit_s = limit_s
         self._whole = whole
-        self._runs = [_Target(name, spawn()) for name in targets]
+        self._runs = [_Target(name, spawn(), session) for name in targets]
         self._wanted: dict[Variant, list[Trial]] = {}
         self._seconds = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -104,7 +106,9 @@ class CompileRun:
 class _Target:
     """One chip: its compiler, and what came of it so far."""
 
-    def __init__(self, name: str, process: Worker) -> None:
+    def __init__(self, name: str, process: Worker, session: Session) -> None:
+        self._session = session
+        self._emulated = session.platform.name if session.platform.emulation is not None else ""
         self.name = name
         self.process = process
         self.errors: dict[Variant, tuple[str, int | None]] = {}
@@ -124,11 +128,22 @@ class _Target:
                 return seconds
             for item, whole in plan.items():
                 doing = f"compiling {item.function} for {self.name}"
-                answer, _ = self.process.ask(encode_variant(item, self.name, whole), deadline=deadline)
+                if self._hangs(item.function):
+                    self.failure = Failure(
+                        Status.TIMEOUT,
+                        f"{doing} did not end: the compiler hung, as that of {self._emulated} does now and then (emulated); "
+                        "send a changed kernel again",
+                    )
+                    return seconds
+                question = encode_variant(item, self.name, whole, self._emulated)
+                answer, _ = self.process.ask(question, deadline=deadline)
                 seconds += float(answer["seconds"])
                 if answer["ok"]:
                     self._done += 1
                     self._note(item.function, answer.get("code"))
+                elif answer.get("late"):
+                    self.failure = Failure(Status.TIMEOUT, f"{doing}: {answer['text']}", line=answer.get("line"))
+                    return seconds
                 else:
                     self.errors[item] = (f"{item.function} for {self.name}: {answer['text']}", answer.get("line"))
         except wire.Late:
@@ -139,6 +154,10 @@ class _Target:
         except Exception as error:  # noqa: BLE001 (a failure of ours must not look like a compiled kernel)
             self.failure = Failure(Status.HARNESS_ERROR, f"the compile worker failed: {type(error).__name__}: {error}")
         return seconds
+
+    def _hangs(self, function: str) -> bool:
+        emulation = self._session.platform.emulation
+        return emulation is not None and hangs(emulation.hang_share, derive(self._session.job, "hang", function))
 
     def result(self) -> TargetResult:
         status, message, line = Status.PASSED, "", None

@@ -166,7 +166,8 @@ def _compiling(session: Session, kernels: Kernels, stack: contextlib.ExitStack) 
     """What compiles for the targets that decide the verdict; None where nothing is compiled ahead of time."""
     job = session.job
     asked = job.kind == "compile"
-    if not (kernels.names and session.uses("compile") and (session.platform.interpreted or asked)):
+    ahead = asked or session.platform.interpreted or session.platform.emulation is not None
+    if not (kernels.names and session.uses("compile") and ahead):
         return None
     targets = (job.targets if asked else ()) or session.platform.compile_targets
     limit = job.limits.compile_s if asked else None

@@ -49,7 +49,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         compiled_for=tuple(t.target for t in session.targets if t.ok),
         targets=session.targets,
         layers=tuple(session.layers),
-        notes=tuple(session.notes),
+        notes=(*session.notes, *_emulated(session)),
         seed=job.seed,
         durations={k: round(v, 6) for k, v in session.durations.items()},
     )
@@ -78,6 +78,12 @@ def _status(session: Session, failure: Failure | None) -> tuple[Status, str]:
         return Status.MISMATCH, _mismatch(wrong, raised, trials)
     what = "passes" if session.job.kind == "verify" else "is right on"
     return Status.PASSED, f"{what} all {len(trials)} cases"
+
+
+def _emulated(session: Session) -> tuple[str, ...]:
+    if session.platform.emulation is None:
+        return ()
+    return (f"{session.platform.name} is an emulation: what it refuses is emulated, and its speed is not reproduced",)
 
 
 def _compiled(session: Session) -> str:

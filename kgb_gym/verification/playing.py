@@ -15,6 +15,7 @@ from kgb_gym.operators.grids import plain_value
 from kgb_gym.verdict import Difference, Status
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
+from kgb_gym.verification.emulate import refused_launch
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.player import Playback
 from kgb_gym.verification.rebuild import Kernels
@@ -53,7 +54,7 @@ def prepare(session: Session, trial: Trial, kernels: Kernels) -> Prepared:
     """Make the inputs, the oracle, the record as data and the ghost run of one recorded case.
 
     Raises:
-        Failure: a hack.
+        Failure: a hack; or a launch that an emulated platform refuses.
     """
     call = play_call(session, trial)
     want = expected(session.operator, trial.interface, call)
@@ -62,9 +63,13 @@ def prepare(session: Session, trial: Trial, kernels: Kernels) -> Prepared:
     subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want)
     record = subject.record
     pick = picks(session.job, record)
-    launches = sum(isinstance(s, Launch) for s in record.chosen(pick))
+    launches = [s for s in record.chosen(pick) if isinstance(s, Launch)]
+    for launch in launches:
+        if text := refused_launch(launch, session.platform):
+            trial.launches = len(launches)
+            raise Failure(Status.RUNTIME_ERROR, text, line=launch.line, case=trial.case.id, fatal=False)
     if error := broken_contract(subject):
-        return Prepared(trial, subject=subject, broken=error, launches=launches)
+        return Prepared(trial, subject=subject, broken=error, launches=len(launches))
     with session.clock("ghost"):
         ghost = session.uses("ghost") and _ghost(subject)
     question = {
@@ -75,7 +80,7 @@ def prepare(session: Session, trial: Trial, kernels: Kernels) -> Prepared:
     bound = (subject.output_bytes() + sum(len(subject.blobs[i]) for i in subject.written) + (1 << 20)) * len(
         subject.seeds
     )
-    return Prepared(trial, subject=subject, ghost=ghost, launches=launches, question=question, max_blobs=4 * bound)
+    return Prepared(trial, subject=subject, ghost=ghost, launches=len(launches), question=question, max_blobs=4 * bound)
 
 
 def judge_case(session: Session, ready: Prepared, played: Callable[[], Any], ask: Ask) -> None:

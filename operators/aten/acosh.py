@@ -7,18 +7,19 @@ from kgb_gym.operators.aten.families.common import builtins, conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
 
-_LARGE = tuple({"shape": (301,), "dtype": d, "kind": k} for d, k in (("float32", "large"), ("float32", "huge")))
+_KINDS = tuple({"shape": (301,), "dtype": "float32", "kind": k} for k in ("large", "huge", "close"))
 
 OPERATOR = Operator(
     source="aten",
     name="acosh",
     interfaces=unary.interfaces(
-        "acosh", kind="above_one", integer_kind="counts", further=_LARGE, published=unary.PUBLISHED
+        "acosh", kind="above_one", integer_kind="counts", further=_KINDS, published=unary.PUBLISHED
     ),
     compare=Close(scale=conditioned(torch.acosh, lambda x: (x * x - 1).rsqrt()), slack=4.0),
     description="The inverse hyperbolic cosine of every element. Integers and bools are computed and returned in float32.",
     notes=(
         "Below 1 the answer is NaN; at 1 it is 0; at infinity infinity. 1e30 must not overflow on the way.",
+        "Just above 1 the answer keeps its digits: there the logarithm of x + sqrt(x * x - 1) loses them.",
         "The answer of a 16-bit input is computed in fp32 and rounded once.",
         "An integer `out` is an error (RuntimeError).",
         "Complex tensors are not asked for.",

@@ -51,7 +51,7 @@ OPERATOR = Operator(
         _interface("bernoulli.p", sampling.of_number, (0.1, 0.9, 0.3), points(
             {"shape": (150,), "dtype": "float32", "p": 0.0},
             {"shape": (9, 17), "dtype": "bool", "p": 1.0},
-            {"shape": (40, 30), "dtype": "int32", "p": 0.25, "layout": "transposed"},
+            {"shape": (100, 150), "dtype": "int32", "p": 0.004, "layout": "transposed"},
             {"shape": (3,), "dtype": "float32", "p": 1.5},
         )),
         _interface("bernoulli.Tensor", sampling.of_tensor, (), points(

@@ -9,7 +9,7 @@ from kgb_gym.operators.grids import FLOATS, POINTWISE, points, product
 _PAPER = [(s, 0, s[0] // 4, max(1, s[0] // 2)) for s in POINTWISE[1:]]
 _SMALL = [((1,), 0, 0, 1), ((16, 24), 0, 4, 8), ((4, 16, 15), 2, 3, 7)]
 _AWKWARD = points(
-    {"shape": (5, 6), "dtype": "float32", "dim": -1, "start": -4, "length": 3},
+    {"shape": (5, 6), "dtype": "float32", "dim": -1, "start": -1, "length": 1},
     {"shape": (5, 6), "dtype": "float32", "dim": 1, "start": 6, "length": 0},
     {"shape": (5, 6), "dtype": "float32", "dim": 0, "start": 0, "length": 5},
     {"shape": (0, 6), "dtype": "float32", "dim": 1, "start": 2, "length": 2},
@@ -20,7 +20,7 @@ _AWKWARD = points(
     {"shape": (4, 5), "dtype": "complex64", "dim": 1, "start": 1, "length": 2, "bit": "conj"},
     {"shape": (4, 5), "dtype": "float32", "dim": 1, "start": 1, "length": 2, "bit": "neg"},
     *({"shape": (3, 7), "dtype": d, "dim": 1, "start": 2, "length": 3} for d in views.FURTHER_DTYPES),
-    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 3, "length": 2},
+    {"shape": (4, 5), "dtype": "float32", "dim": 1, "start": 3, "length": 3, "layout": "sliced"},
     {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 1, "length": -1},
     {"shape": (4, 5), "dtype": "float32", "dim": 2, "start": 0, "length": 1},
     {"shape": (), "dtype": "float32", "dim": 0, "start": 0, "length": 1},

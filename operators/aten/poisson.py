@@ -15,6 +15,7 @@ _AWKWARD = points(
     {"shape": (33, 40), "dtype": "float16", "layout": "dilated", "seeded": False},
     {"shape": (29, 41), "dtype": "bfloat16", "layout": "sliced"},
     {"shape": (9,), "dtype": "int64"},
+    {"shape": (64, 64), "dtype": "float32", "rates": (9.5, 40.0)},
 )
 _OUT = points(
     {"shape": (1100,), "dtype": "float32", "out": "empty"},
@@ -37,7 +38,7 @@ OPERATOR = Operator(
                     product(shape=((2048, 1024),), dtype=FLOATS, origin="extra"),
                     _AWKWARD,
                 ),
-                quick=(product(shape=((50, 40),), dtype=FLOATS), _AWKWARD),
+                quick=(product(shape=((30, 40),), dtype=FLOATS), _AWKWARD),
                 smoke=(_SMOKE,),
             ),
             variates.jitter,

@@ -12,6 +12,7 @@ _FURTHER: tuple[Params, ...] = (
     *({"shape": (63,), "dtype": "float32", "kind": "negative", "n": n} for n in (0, 1, 2)),
     {"shape": (47,), "dtype": "float32", "kind": "above_one", "n": 4},
     {"shape": (5, 9), "dtype": "float64", "kind": "positive", "n": 0},
+    {"shape": (5, 9), "dtype": "float64", "kind": "counts", "n": 4},
     {"shape": (5,), "dtype": "float32", "n": -1},
 )
 

@@ -25,14 +25,15 @@ def _build(
     lower: float | None = None,
     upper: float | None = None,
     training: bool = False,
+    kind: str = "normal",
     layout: str = "contiguous",
     noise_layout: str = "contiguous",
     noise_shape: Sequence[int] | None = None,
     seeded: bool = True,
 ) -> Call:
     """`f(self, noise, lower, upper, training, generator)`; the bounds are both given or both left out. Some elements
-    are 0."""
-    tensor = values(make, shape, dtype, layout=layout)
+    are 0. With the `kind` `negative` every slope is seen, so that samples that are too regular stand out."""
+    tensor = values(make, shape, dtype, kind, layout)
     if tensor.numel() and layout != "expanded":
         make.sprinkle(tensor, [0.0, -0.0], share=0.02)
     noise = make.out(shape if noise_shape is None else noise_shape, dtype, layout=noise_layout)
@@ -127,7 +128,7 @@ _AWKWARD = points(
     {"shape": (), "dtype": "float32", "training": True},
     {"shape": (50, 30), "dtype": "float32", "training": True, "layout": "offset", "noise_layout": "offset"},
     {"shape": (50, 30), "dtype": "float32", "layout": "dilated", "noise_layout": "sliced"},
-    {"shape": (50, 30), "dtype": "float64", "training": True, "seeded": False},
+    {"shape": (50, 30), "dtype": "float64", "training": True, "seeded": False, "kind": "negative"},
     {"shape": (50, 30), "dtype": "float64", "lower": 0.2, "upper": 0.7, "layout": "offset"},
     {"shape": (70,), "dtype": "float32", "training": True, "lower": 0.25, "upper": 0.25},
     {"shape": (2, 3), "dtype": "float32", "lower": 0.3, "upper": 0.1},

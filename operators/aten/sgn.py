@@ -8,10 +8,12 @@ from kgb_gym.operators.declaration import Exemption, Operator
 from kgb_gym.operators.grids import Params
 
 _FURTHER: tuple[Params, ...] = (
-    {"shape": (7, 19), "dtype": "complex64", "layout": "transposed"},
+    {"shape": (61, 53), "dtype": "complex64", "layout": "transposed"},
+    {"shape": (31,), "dtype": "complex64", "kind": "digits"},
     {"shape": (31,), "dtype": "uint8", "kind": "digits"},
     {"shape": (45,), "dtype": "bfloat16", "kind": "digits"},
     {"shape": (45,), "dtype": "float32", "kind": "near_rows"},
+    {"shape": (45,), "dtype": "float64", "kind": "near_rows"},
 )
 _WRITTEN: tuple[Params, ...] = ({"shape": (47,), "dtype": "float32", "kind": "near_rows"},)
 

@@ -14,7 +14,7 @@ def square_of(dtype: torch.dtype) -> torch.dtype:
 
 
 _FURTHER: tuple[Params, ...] = (
-    {"shape": (7, 19), "dtype": "complex64", "layout": "transposed"},
+    {"shape": (61, 53), "dtype": "complex64", "layout": "transposed"},
     {"shape": (31,), "dtype": "uint8"},
     {"shape": (29,), "dtype": "int64"},
     {"shape": (65,), "dtype": "float16", "kind": "large"},

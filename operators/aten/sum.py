@@ -25,6 +25,7 @@ _OVER = points(
     {"shape": (6, 35), "dtype": "bfloat16", "dim": "all", "to": "float32"},
     {"shape": (8, 23), "dtype": "float32", "dim": [1], "kind": "special"},
     {"shape": (5, 21), "dtype": "float32", "dim": [0], "to": "int64", "kind": "above_one"},
+    {"shape": (5, 21), "dtype": "float32", "dim": [1], "to": "int64", "kind": "above_one"},
 )
 _OUT = points(
     {"shape": (23, 17), "dtype": "float32"},

@@ -73,7 +73,7 @@ GRIDS = {
     ),
     "quick": (
         grids.pairwise(
-            **axes(SIZES, ((1, 64, 64), (5, 128, 192), (33, 256, 64))), group=(32, 64, -1), splits=(1, 3, 8)
+            **axes(SIZES, ((1, 64, 64), (5, 128, 192), (18, 256, 64))), group=(32, 64, -1), splits=(1, 3, 8)
         ),
     ),
     "smoke": (grids.points({SIZES: (3, 64, 64), "group": 32, "splits": 1}, {SIZES: (17, 128, 64), "group": -1, "splits": 8}, origin="paper"),),

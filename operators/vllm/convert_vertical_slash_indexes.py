@@ -136,7 +136,7 @@ PUBLISHED = (
     (16, 64, 128, 16, 16),
 )  # fmt: skip
 _LINES = axes("heads,verticals,slashes", ((4, 4, 4),))
-_AWKWARD: dict[str, Any] = {"causal": (True, False), "ragged": (False, True), "near": (0, 6)}
+_AWKWARD: dict[str, Any] = {"causal": (True, False), "ragged": (False, True), "near": (0, 18)}
 GRIDS = {
     "paper": (
         grids.product(timed=True, **axes(GEOMETRY, [g for g in PUBLISHED if g[0] >= 4 and g[1] >= 16]), **_LINES),
@@ -156,7 +156,7 @@ GRIDS = {
             **axes(
                 GEOMETRY + ",heads,verticals,slashes",
                 ((2, 20, 20, 16, 16, 1, 6, 6), (1, 30, 100, 16, 16, 2, 12, 8), (3, 10, 40, 16, 16, 1, 1, 1),
-                 (1, 60, 130, 16, 32, 1, 9, 12), (1, 1, 50, 16, 16, 1, 7, 3)),
+                 (1, 60, 130, 16, 32, 1, 9, 12), (1, 1, 50, 16, 16, 1, 7, 3), (3, 40, 200, 8, 8, 1, 10, 2)),
             ),
             **_AWKWARD, seed=1,
         ),

@@ -90,7 +90,7 @@ GRIDS = {
     ),
     "quick": tuple(
         grids.pairwise(
-            **axes(SIZES, ((1, 32, 128), (5, 96, 256), (40, 160, 128))), bit=BITS, group=(32, 64, -1), v2=(False, True),
+            **axes(SIZES, ((1, 32, 128), (5, 96, 256), (18, 160, 128))), bit=BITS, group=(32, 64, -1), v2=(False, True),
             **kind,
         )
         for kind in (_EXLLAMA, _PLAIN)

@@ -102,7 +102,7 @@ GRIDS = {
             **_AWKWARD,
         ),
     ),
-    "quick": (grids.product(**axes(SIZES, ((1, 128, 128), (5, 384, 128), (33, 256, 256))), **_AWKWARD),),
+    "quick": (grids.product(**axes(SIZES, ((1, 128, 128), (5, 256, 128), (18, 128, 256))), **_AWKWARD),),
     "smoke": (grids.points({SIZES: (3, 128, 128)}, {SIZES: (2, 256, 128), "bits": 8, "group": -1}, origin="paper"),),
 }  # fmt: skip
 

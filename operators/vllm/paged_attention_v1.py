@@ -53,7 +53,7 @@ GRIDS = {
     ),
     "quick": (
         grids.pairwise(
-            **axes(SIZES, ((1, 1), (4, 2), (6, 1))), head_size=(32, 80, 112), context=(1, 17, 70, 140), seqs=(1, 2), **_AWKWARD
+            **axes(SIZES, ((1, 1), (4, 2), (6, 1))), head_size=(32, 48, 64), context=(1, 17, 70, 140), seqs=(1, 2), **_AWKWARD
         ),
         grids.points(_SINGLE),
     ),

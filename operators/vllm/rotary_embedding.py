@@ -32,6 +32,7 @@ def build(
     kv_heads = kv_heads or num_heads
     table = rope.table(make, max_position, rotated or head_size, dtype)
     positions = make.integers((tokens,), torch.int64, low=0, high=max_position)
+    positions[:1] = max_position - 1
     query, key = (make.normal((tokens, h * head_size), dtype) for h in (num_heads, kv_heads))
     if layout == "sliced":
         both = make.normal((tokens, (num_heads + kv_heads) * head_size + 16), dtype)

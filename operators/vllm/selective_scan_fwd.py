@@ -32,6 +32,9 @@ def build(
     low = -3.0 if delta_softplus else 0.0
     u, z = make.normal(rows, dtype), make.normal(rows, dtype)
     delta = make.uniform(rows, dtype, low=low, high=0.5)
+    if delta_softplus:
+        # On either side of the place from which softplus is the identity.
+        delta = make.sprinkle(delta, (19.375, 25.0))
     a = make.uniform((dim, n), torch.float32, low=-1.0, high=-0.05)
     b, c = make.normal(columns, dtype), make.normal(columns, dtype)
     skip = make.normal((dim,), torch.float32) if opts & 1 else None

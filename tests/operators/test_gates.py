@@ -42,6 +42,16 @@ def test_infinities_are_values(precise: float, got: float, strict: bool) -> None
     assert check.strict is strict
 
 
+@pytest.mark.parametrize(("dtype", "kept"), [(torch.float32, -0.0), (torch.complex64, complex(0.0, -0.0))])
+def test_what_must_be_kept_keeps_its_bits(dtype: torch.dtype, kept: complex) -> None:
+    before = torch.tensor([1.0, kept], dtype=dtype)
+    touched = torch.tensor([True, False])
+    target = Target("C", before, before.to(torch.complex128 if dtype.is_complex else torch.float64), touched=touched)
+    assert Close().check(target, before.clone(), {}).strict
+    assert not Close().check(target, before + torch.zeros((), dtype=dtype), {}).strict
+    assert not Close().check(target, torch.where(touched, before, before + 1), {}).paper
+
+
 def by_tf32(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(to_tf32(a.numpy())) @ torch.from_numpy(to_tf32(b.numpy()))
 

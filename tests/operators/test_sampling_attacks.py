@@ -83,10 +83,10 @@ def rejects(tests: Sequence[distribution.Test]) -> set[str]:
     return {t.name for t in tests if not t.p_value >= distribution.FALSE_REJECT / len(tests)}
 
 
-def slopes(uniforms: Uniforms, dtype: torch.dtype) -> bool:
-    """Whether the noise of a leaky ReLU is accepted."""
+def slopes(uniforms: Uniforms, dtype: torch.dtype, shift: float = 0) -> bool:
+    """Whether the noise of a leaky ReLU is accepted; `shift` is added to the elements it is for."""
     generator = torch.Generator().manual_seed(1)
-    tensor = torch.randn(2400, generator=generator).to(dtype)
+    tensor = (torch.randn(2400, generator=generator) + shift).to(dtype)
     drawn = 0.1 + 0.3 * uniforms(2400, generator)
     noise = torch.where(tensor > 0, 1.0, drawn).to(dtype)
     arguments = {"self": tensor, "lower": 0.1, "upper": 0.4, "training": True}
@@ -119,6 +119,29 @@ def test_few_random_bits_repeat_values(dtype: torch.dtype) -> None:
 def test_few_random_bits_lack_variety(dtype: torch.dtype) -> None:
     assert "variety" in exponential(of_8_bits, dtype, n=1200)
     assert not slopes(of_8_bits, dtype)
+
+
+def test_few_random_bits_cannot_be_rare() -> None:
+    assert not coins(fair, 0.004, n=15000)
+    assert "count at p=0.004" in coins(lambda n, g: (fair(n, g) * 256).floor() / 256, 0.004, n=15000, seed=2)
+
+
+@pytest.mark.parametrize("uniforms", (stratified, lattice))
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_slopes_may_be_too_even(uniforms: Uniforms, dtype: torch.dtype) -> None:
+    assert slopes(fair, dtype, shift=-9)
+    assert not slopes(uniforms, dtype, shift=-9)
+
+
+@pytest.mark.parametrize("successes", (0, 30, 61, 99, 140, 2000))
+def test_binomial_tails_are_exact(successes: int) -> None:
+    n, p = 2000, 0.03
+    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)
+            for k in range(n + 1)]  # fmt: skip
+    tail = logs[successes:] if successes >= n * p else logs[: successes + 1]
+    expected = min(1.0, 2 * math.fsum(map(math.exp, tail)))
+    assert distribution.binomial_p(successes, n, p) == pytest.approx(expected, rel=1e-9)
+    assert distribution.binomial_p(n - successes, n, 1 - p) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("uniforms", (stratified, lattice))

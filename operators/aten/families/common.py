@@ -22,8 +22,9 @@ SPECIALS = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0)
 _PALETTE = (*SPECIALS, 1.0, -1.0, 0.5, -2.0, 3.0)
 """Values of which `rows` and `columns` make every pair, where a shape has room for a hundred elements."""
 
-_NEAR = ((0, 0), (1e-30, 0), (-1e-30, 0), (1, 0), (1, 1), (1, -0.5), (-1, 0), (-1, -1), (2, 0), (2, 2))
-"""The same of `near_rows` and `near_columns`: numbers and how many epsilons of the type are added, one step or none."""
+_NEAR = ((0, 0), (1, 0), (1, 1), (1, -0.5), (-1, 0), (-1, -1), (2, 0), (2, 2))
+"""The same of `near_rows` and `near_columns`: numbers and how many epsilons of the type are added, one step or none.
+Two tiny numbers join."""
 
 _NORMALS = {"normal": (0.0, 1.0), "large": (0.0, 1e4), "huge": (0.0, 1e30), "small": (0.0, 1e-3)}
 _RANGES = {
@@ -51,7 +52,7 @@ def values(
             (uniform in the ranges above), `digits`, `counts` (whole numbers), `special` (normal values with NaN,
             infinities and zeros of both signs among them), `undefined` (with NaN and 0 only), `rows` and `columns`
             (for two operands: every pair of special and ordinary values), `near_rows` and `near_columns` (likewise of
-            values one step of the type apart, and 1e-30 from zero), `close` (all different, the least steps above 1),
+            values one step of the type apart, and from zero 1e-30, in fp64 1e-60), `close` (all different, the least steps above 1),
             `eighths` (multiples of 1/8 below 16 in 16 bits, below 2**17 in fp32, 2**40 in fp64) or
             `divisors` (multiples of 1/8 up to 3, or whole numbers up to 24; never zero).
         layout: one of `LAYOUTS`, or `expanded`.
@@ -77,7 +78,9 @@ def values(
         return lay((1 + steps * torch.finfo(dtype).eps).to(dtype), layout)
     if kind.removeprefix("near_") in ("rows", "columns"):
         eps = torch.finfo(dtype).eps
-        palette = [value + steps * eps for value, steps in _NEAR] if kind.startswith("near_") else _PALETTE
+        tiny = 1e-60 if dtype is torch.float64 else 1e-30
+        near = [tiny, -tiny, *(value + steps * eps for value, steps in _NEAR)]
+        palette = near if kind.startswith("near_") else _PALETTE
         every = len(palette)
         place = torch.arange(math.prod(shape)) // (1 if kind.endswith("rows") else every) % every
         chosen = torch.tensor(palette, dtype=dtype)[make.permutation(every)][place]

@@ -147,7 +147,7 @@ def lags(p: torch.Tensor, hits: torch.Tensor) -> Test:
     inside = (p > 0) & (p < 1)
     middle = (p >= 0.25) & (p <= 0.75)
     logs, worst, text = [], -math.inf, ""
-    for chosen in (inside,) if bool((inside == middle).all()) else (inside, middle):
+    for chosen in (inside,) if bool((inside == middle).all()) or not bool(middle.any()) else (inside, middle):
         scale = torch.where(chosen, (p * (1 - p)).sqrt(), math.inf)
         high, low = (1 - p) / scale, -p / scale
         residual = (hits - p) / scale

@@ -55,15 +55,21 @@ def in_place(
 
 
 def of_rates(
-    make: Maker, *, shape: Sequence[int], dtype: torch.dtype, layout: str = "contiguous", seeded: bool = True
+    make: Maker,
+    *,
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    rates: Sequence[float] = (),
+    layout: str = "contiguous",
+    seeded: bool = True,
 ) -> Call:
-    """`f(self, generator)`, where `self` holds rates."""
+    """`f(self, generator)`, where `self` holds the given rates, or those of `RATES`."""
     if dtype not in RATES:
         return make.call(make.integers(shape, dtype, low=0, high=9, layout=layout))
-    table = torch.tensor(RATES[dtype], dtype=dtype)
+    table = torch.tensor(rates or RATES[dtype], dtype=dtype)
     pick = make.integers(shape, torch.int64, low=0, high=len(table))
-    rates = make.full(shape, 3.0, dtype, layout=layout).copy_(table[pick])
-    return make.call(rates, make.seeded()) if seeded else make.call(rates)
+    tensor = make.full(shape, 3.0, dtype, layout=layout).copy_(table[pick])
+    return make.call(tensor, make.seeded()) if seeded else make.call(tensor)
 
 
 def exponential_tests(arguments: Arguments, sample: torch.Tensor) -> Sequence[Test]:

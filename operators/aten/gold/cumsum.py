@@ -29,7 +29,7 @@ def sums_kernel(
     for step in range(0, chunk, BLOCK_N):
         k = split * chunk + step + tl.arange(0, BLOCK_N)
         mask = (s < slices)[:, None] & (k < end)[None, :]
-        total += tl.load(x_ptr + base[:, None] + k[None, :] * inner, mask=mask, other=0).to(KIND)
+        total += tl.load(x_ptr + base[:, None] + k[None, :] * inner, mask=mask, other=0)
     tl.store(partial_ptr + split * slices + s, tl.sum(total, axis=1), mask=s < slices)
 
 

@@ -15,7 +15,7 @@ INDEX_BLOCK = 512
 def count_kernel(mask_ptr, counts_ptr, n, BLOCK: tl.constexpr):
     k = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     true = tl.load(mask_ptr + k, mask=k < n, other=0).to(tl.int32)
-    tl.store(counts_ptr + tl.program_id(0), tl.sum(true, axis=0))
+    tl.store(counts_ptr + tl.program_id(0), tl.sum(true))
 
 
 @triton.jit
@@ -36,15 +36,15 @@ def compact_kernel(
     """The r-th true element writes its offset to place r. Its coordinates have sizes n0, n1 from the last; s: strides."""
     program = tl.program_id(0)
     earlier = tl.arange(0, BLOCKS)
-    before = tl.sum(tl.load(counts_ptr + earlier, mask=earlier < program, other=0), axis=0)
+    before = tl.sum(tl.load(counts_ptr + earlier, mask=earlier < program, other=0))
     k = program * BLOCK + tl.arange(0, BLOCK)
     true = tl.load(mask_ptr + k, mask=k < n, other=0).to(tl.int32)
-    rank = before + tl.cumsum(true, axis=0) - true
+    rank = before + tl.cumsum(true) - true
     k = k.to(tl.int64)
     offset = k % n0 * s0 + k // n0 % n1 * s1 + k // n0 // n1 * s2
     tl.store(offsets_ptr + rank, offset, mask=true != 0)
     if program == tl.num_programs(0) - 1:
-        tl.store(total_ptr, before + tl.sum(true, axis=0))
+        tl.store(total_ptr, before + tl.sum(true))
 
 
 @triton.jit
@@ -201,7 +201,7 @@ def fetch(self, indices, prepare_out):
     dims = [d for _, dim, taken in found for d in range(dim, dim + taken)]
     rest = [d for d in range(self.dim()) if d not in dims]
     x = self
-    if len(merged([x.shape[d] for d in rest], [x.stride(d) for d in rest])[0]) > 2 or any(t > 3 for *_, t in found):
+    if len(rest) > 3 or any(taken > 3 for *_, taken in found):
         x = x.contiguous()
     parts = []
     for index, dim, taken in found:

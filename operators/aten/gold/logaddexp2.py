@@ -20,11 +20,8 @@ def logaddexp2_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl
     b = b.to(work)
     top = tl.maximum(a, b)
     small = tl.exp2(-tl.abs(a - b))
-    # log2(1 + small): what the sum loses in rounding is put back as a first-order term.
-    w = 1 + small
-    y = top + tl.log2(w) - ((w - 1) - small) / w * 1.4426950408889634
+    y = top + tl.log2(1 + small)
     y = tl.where(a == b, a + 1, y)
-    y = tl.where((a != a) | (b != b), a + b, y)
     tl.store(out_ptr + offsets, y, mask=mask)
 
 

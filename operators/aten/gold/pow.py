@@ -42,7 +42,7 @@ def power_kernel(
         whole = tl.floor(b) == b
         odd = whole & (tl.floor(0.5 * b) != 0.5 * b)
         # An infinity counts as whole and even.
-        y = tl.where(((a < 0) | ((a == 0) & (1 / a < 0))) & odd, -y, y)
+        y = tl.where(((a < 0) | (1 / a == float("-inf"))) & odd, -y, y)
         y = tl.where((a < 0) & (size < float("inf")) & ~whole, float("nan"), y)
         y = tl.where((a != a) | (b != b), float("nan"), y)
         y = tl.where((a == 1) | (b == 0), 1.0, y)

@@ -38,10 +38,10 @@ def collect_kernel(
     kind: tl.constexpr = tl.float64 if grad_ptr.dtype.element_ty == tl.float64 else tl.float32
     total = tl.load(row + ((left + w) * grad_w)[None, :], mask=mask).to(kind)
     in_left = mask & ((w > 0) & (w <= left))[None, :]
-    total += tl.load(row + ((left - w) * grad_w)[None, :], mask=in_left, other=0).to(kind)
+    total += tl.load(row + ((left - w) * grad_w)[None, :], mask=in_left, other=0)
     back = width - 1 - w
     in_right = mask & ((back > 0) & (back <= right))[None, :]
-    total += tl.load(row + ((left + width - 1 + back) * grad_w)[None, :], mask=in_right, other=0).to(kind)
+    total += tl.load(row + ((left + width - 1 + back) * grad_w)[None, :], mask=in_right, other=0)
     out_at = (n * out_n + c * out_c)[:, None] + (w * out_w)[None, :]
     tl.store(out_ptr + out_at, total.to(out_ptr.dtype.element_ty), mask=mask)
 

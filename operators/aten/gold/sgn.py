@@ -38,8 +38,9 @@ def laid_out_like(x, out):
 @triton.jit
 def complex_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     """Pairs of real and imaginary parts."""
-    offsets = 2 * (tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK))
-    mask = offsets < 2 * n
+    k = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = k < n
+    offsets = 2 * k
     a = tl.load(x_ptr + offsets, mask=mask)
     b = tl.load(x_ptr + offsets + 1, mask=mask)
     # Scaled by the larger part, the squares neither overflow nor vanish.

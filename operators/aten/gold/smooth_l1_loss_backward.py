@@ -29,11 +29,7 @@ def gradient_kernel(
     x = x.to(work)
     target = target.to(work)
     d = x - target
-    if BETA > 0:
-        inner = d / tl.full((BLOCK,), BETA, work)
-    else:
-        inner = d
-    slope = tl.where(d <= -BETA, -1.0, tl.where(d >= BETA, 1.0, inner))
+    slope = tl.where(d <= -BETA, -1.0, tl.where(d >= BETA, 1.0, d / tl.full((BLOCK,), BETA, work)))
     if MEAN:
         slope = slope / n
     y = grad * slope

@@ -1,7 +1,7 @@
 """Nearest neighbours backward: every element of the answer looks through the stretch of the gradient that may be its own.
 
 Which gradient repeats which element is decided by the forward formula in fp32; the stretch has one element to spare at
-both ends.
+its end.
 """
 
 import torch
@@ -42,18 +42,18 @@ def collect_kernel(
     plane = k // width // height
     batch, channel = plane // channels, plane % channels
     base = grad_ptr + batch * grad_n + channel * grad_c
-    first_h = (h.to(tl.float32) / per_h).to(tl.int32) - 1
-    first_w = (w.to(tl.float32) / per_w).to(tl.int32) - 1
+    first_h = (h.to(tl.float32) / per_h).to(tl.int32)
+    first_w = (w.to(tl.float32) / per_w).to(tl.int32)
     kind: tl.constexpr = tl.float64 if grad_ptr.dtype.element_ty == tl.float64 else tl.float32
     total = tl.zeros((BLOCK,), kind)
     for down in range(reach_h):
         y = first_h + down
         source_h = tl.minimum(tl.floor(y.to(tl.float32) * per_h).to(tl.int32), height - 1)
-        in_row = mask & (y >= 0) & (y < grad_height) & (source_h == h)
+        in_row = mask & (y < grad_height) & (source_h == h)
         for right in range(reach_w):
             x = first_w + right
             source_w = tl.minimum(tl.floor(x.to(tl.float32) * per_w).to(tl.int32), width - 1)
-            mine = in_row & (x >= 0) & (x < grad_width) & (source_w == w)
+            mine = in_row & (x < grad_width) & (source_w == w)
             total += tl.load(base + y.to(tl.int64) * grad_h + x.to(tl.int64) * grad_w, mask=mine, other=0).to(kind)
     out_at = batch * out_n + channel * out_c + h.to(tl.int64) * out_h + w.to(tl.int64) * out_w
     tl.store(out_ptr + out_at, total.to(out_ptr.dtype.element_ty), mask=mask)
@@ -80,7 +80,7 @@ def launch(grad, output_size, input_size, scales, out):
         return
     pairs = zip(input_size[2:], output_size, scales, strict=True)
     per = [elements_per_gradient(inputs, outputs, scale) for inputs, outputs, scale in pairs]
-    reach = [int(1 / p) + 4 for p in per]
+    reach = [int(1 / p) + 3 for p in per]
     collect_kernel[(triton.cdiv(n, BLOCK_SIZE),)](
         grad,
         out,

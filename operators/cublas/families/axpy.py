@@ -24,7 +24,7 @@ def build(
 ) -> Call:  # fmt: skip
     """One `axpy` call; `values` of x: `normal`, `trap`, or `nan` (for alpha = 0)."""
     x = buffers.vector(make, n, incx, dtype, kind=values, layout=layout)
-    y = buffers.vector(make, n, incy, dtype, guard="normal", layout=layout)
+    y = buffers.vector(make, n, incy, dtype, guard="kept", layout=layout)
     return make.call(n, buffers.scalar(alpha, dtype), x, incx, y, incy)
 
 

@@ -3,7 +3,8 @@
 Every matrix and vector of a call is a one-dimensional tensor. Element (i, j) of a matrix with leading dimension `ld` is
 at `i + j * ld`; element i of a vector with increment `inc` is at `i * inc`, or at `(i - (n - 1)) * inc` for a negative
 one. Buffers are longer than they need be: `TAIL` elements follow, and rows between the matrix and `ld` pad it. In
-inputs these are NaN, so that reading them shows; in outputs they hold values that must survive.
+inputs these are NaN, so that reading them shows; in outputs they hold values that must survive, negative zeros among
+them, so that adding zero to them shows.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def seen(value: Scalar, dtype: torch.dtype) -> Scalar:
 
 def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tensor:
     """`size` values: `normal`; `trap` (signed powers of two times 1 + `TRAP`); `special` (normal with NaN and infinities
-    among them); `nan`. Integer types get small integers, and 99 for `nan`.
+    among them); `kept` (normal, half of them negative zeros); `nan`. Integer types get small integers, and 99 for `nan`.
 
     Raises:
         ValueError: the kind is unknown.
@@ -62,6 +63,9 @@ def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tenso
         return make.sprinkle(make.normal((size,), dtype), (float("nan"), float("inf"), float("-inf")), share=0.2)
     if kind == "normal":
         return make.normal((size,), dtype)
+    if kind == "kept":
+        numbers = make.normal((size,), dtype)
+        return torch.where((numbers.real if dtype.is_complex else numbers) > 0, numbers, -0.0)
     if kind == "nan":
         return make.full((size,), float("nan"), dtype)
     if kind == "trap":
@@ -69,7 +73,7 @@ def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tenso
         powers = torch.where(make.integers((size,), torch.bool), powers, -powers)
         base = powers.to(wide(dtype)) * (1 + 0.5j if dtype.is_complex else 1.0)
         return (base * (1 + TRAP.get(dtype, 0.0))).to(dtype)
-    raise ValueError(f"unknown values {kind!r}: use normal, trap or nan")
+    raise ValueError(f"unknown values {kind!r}: use normal, trap, special, kept or nan")
 
 
 def matrix(

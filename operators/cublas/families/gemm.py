@@ -89,7 +89,7 @@ def _operands(
         stride = 0 if name in shared else ld * cols + gap
         kind, guard = values, "nan"
         if name == "C":
-            kind, guard = "nan" if not buffers.scalar(beta, dtype) else output, "normal"
+            kind, guard = "nan" if not buffers.scalar(beta, dtype) else output, "kept"
         items = min(count, 1) if name in shared else count
         tensors.append(
             buffers.matrix(

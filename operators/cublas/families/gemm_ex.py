@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.cublas.families import gemm, routine
 from kgb_gym.operators.declaration import Call, Operator
@@ -54,6 +55,22 @@ def scale(arguments: Mapping[str, Any]) -> torch.Tensor:
     return gemm.evaluate(arguments, magnitude=True, scalars=torch.float32)
 
 
+_ROUNDED = grids.points(
+    *(
+        {
+            "m,n,k": (17, 20, 33),
+            "alpha,beta": (0.5, -0.999),
+            "types": f"{kind},{kind}",
+            "transa": "N",
+            "transb": "T",
+            "pad": 1,
+            "dtype": "float32",
+        }
+        for kind in ("float16", "bfloat16")
+    )
+)
+"""A small C times a beta that it does not hold: rounding their product to C's type shows."""
+
 _NOTES = (
     (
         "Atype, Btype and Ctype are numbers of cudaDataType and say what the tensors are: 0 float32, 2 float16, 3 int8, "
@@ -69,9 +86,11 @@ _NOTES = (
 
 def gemm_ex(name: str, dtype: torch.dtype) -> Operator:
     """`cublasSgemmEx`: one matrix product in fp32 of operands of other types."""
+    suites = gemm.make_grids(name, dtype, types=TYPES)
+    suites["quick"] = (*suites["quick"], _ROUNDED)
     return routine.declare(
         name, build=build, oracle=oracle, touched=gemm.touched, writes=("C",),
-        grids=gemm.make_grids(name, dtype, types=TYPES),
+        grids=suites,
         jitter=routine.jitter("m", "n", "k", "alpha", "beta", "transa", "transb", "pad", "layout", "values", types=TYPES),
         compare=Close(depth=gemm.depth, scale=scale),
         description=f"Matrix product C <- alpha*op(A)*op(B) + beta*C in fp32, for A, B and C of types of their own. {gemm.DEFINITION}",

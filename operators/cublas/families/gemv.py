@@ -62,7 +62,7 @@ def build_strided(
     ]
     tensors = []
     for index, name in enumerate("Axy"):
-        guard = "normal" if name == "y" else "nan"
+        guard = "kept" if name == "y" else "nan"
         spread = buffers.values(
             make, max(0, batchCount - 1) * strides[index] + sizes[index] + buffers.TAIL, dtype, guard
         )
@@ -108,7 +108,7 @@ def _operands(
     a = buffers.matrix(make, m, n, lda, dtype, kind=values, layout=layout)
     x = buffers.vector(make, taken, incx, dtype, kind=values, layout=layout)
     kind = output if buffers.scalar(beta, dtype) else "nan"
-    return a, x, buffers.vector(make, given, incy, dtype, kind=kind, guard="normal", layout=layout)
+    return a, x, buffers.vector(make, given, incy, dtype, kind=kind, guard="kept", layout=layout)
 
 
 def evaluate(

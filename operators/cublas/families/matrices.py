@@ -35,10 +35,10 @@ def build_geam(
         rows, cols = buffers.stored(op, m, n)
         inside = place == name and op == 0
         ld = ldc if inside else max(1, rows) + 2 * pad
-        guard = "normal" if inside else "nan"
+        guard = "kept" if inside else "nan"
         kind = "nan" if name in hidden else values
         made[name] = buffers.matrix(make, rows, cols, ld, dtype, kind=kind, guard=guard, layout=layout), ld
-    c = buffers.matrix(make, m, n, ldc, dtype, kind="nan", guard="normal", layout=layout)
+    c = buffers.matrix(make, m, n, ldc, dtype, kind="nan", guard="kept", layout=layout)
     if place == "A" and transa == 0:
         c = made["A"][0]
     if place == "B" and transb == 0:
@@ -71,10 +71,10 @@ def build_dgmm(
     """One `dgmm` call; `place` may put C into A."""
     ldc = max(1, m) + pad
     lda = ldc if place == "A" else max(1, m) + 2 * pad
-    guard = "normal" if place == "A" else "nan"
+    guard = "kept" if place == "A" else "nan"
     a = buffers.matrix(make, m, n, lda, dtype, kind=values, guard=guard, layout=layout)
     x = buffers.vector(make, n if mode else m, incx, dtype, kind=values, layout=layout)
-    c = buffers.matrix(make, m, n, ldc, dtype, kind="nan", guard="normal", layout=layout)
+    c = buffers.matrix(make, m, n, ldc, dtype, kind="nan", guard="kept", layout=layout)
     return make.call(mode, m, n, a, lda, x, incx, a if place == "A" else c, ldc)
 
 
@@ -104,7 +104,7 @@ def build_syrk(
     rows, cols = buffers.stored(trans, n, k)
     lda, ldc = max(1, rows) + pad, max(1, n) + pad
     a = buffers.matrix(make, rows, cols, lda, dtype, kind=values, layout=layout)
-    c = buffers.matrix(make, n, n, ldc, dtype, guard="normal", layout=layout)
+    c = buffers.matrix(make, n, n, ldc, dtype, guard="kept", layout=layout)
     if output == "nan" or not buffers.scalar(beta, dtype):
         buffers.columns(c, n, n, ldc).masked_fill_(buffers.in_triangle(n, uplo), float("nan"))
     one, two = buffers.scalar(alpha, dtype), buffers.scalar(beta, dtype)

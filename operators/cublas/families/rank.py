@@ -31,7 +31,7 @@ def build(
     lda = max(1, m) + pad
     x = buffers.vector(make, m, incx, dtype, kind=values, layout=layout)
     y = buffers.vector(make, n, incy, dtype, kind=values, layout=layout)
-    a = buffers.matrix(make, m, n, lda, dtype, guard="normal", layout=layout)
+    a = buffers.matrix(make, m, n, lda, dtype, guard="kept", layout=layout)
     return make.call(m, n, buffers.scalar(alpha, dtype), x, incx, y, incy, a, lda)
 
 

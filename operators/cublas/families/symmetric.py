@@ -31,7 +31,7 @@ def _result(
     make: Maker, n: int, inc: int, beta: Any, dtype: torch.dtype, output: str, layout: str
 ) -> torch.Tensor:  # fmt: skip
     kind = output if buffers.scalar(beta, dtype) else "nan"
-    return buffers.vector(make, n, inc, dtype, kind=kind, guard="normal", layout=layout)
+    return buffers.vector(make, n, inc, dtype, kind=kind, guard="kept", layout=layout)
 
 
 def build_symv(
@@ -69,7 +69,7 @@ def build_symm(
     a = _half(make, order, uplo, lda, dtype, values, layout)
     b = buffers.matrix(make, m, n, ldb, dtype, kind=values, layout=layout)
     kind = output if buffers.scalar(beta, dtype) else "nan"
-    c = buffers.matrix(make, m, n, ldc, dtype, kind=kind, guard="normal", layout=layout)
+    c = buffers.matrix(make, m, n, ldc, dtype, kind=kind, guard="kept", layout=layout)
     one, two = buffers.scalar(alpha, dtype), buffers.scalar(beta, dtype)
     return make.call(side, uplo, m, n, one, a, lda, b, ldb, two, c, ldc)
 

@@ -33,7 +33,7 @@ def build_tbmv(
     a, lda = bands.stored(make, n, k, uplo, pad, dtype, values, layout)
     if diag and n > 0:
         bands.diagonal_of(a, lda, n, k, uplo, 0).fill_(NAN)
-    x = buffers.vector(make, n, incx, dtype, guard="normal", layout=layout)
+    x = buffers.vector(make, n, incx, dtype, guard="kept", layout=layout)
     return make.call(uplo, trans, diag, n, k, a, lda, x, incx)
 
 
@@ -59,7 +59,7 @@ def build_trsv(
     """One `trsv` call."""
     lda = max(1, n) + pad
     a = solvable(make, n, lda, uplo, diag, dtype, layout)
-    x = buffers.vector(make, n, incx, dtype, guard="normal", layout=layout)
+    x = buffers.vector(make, n, incx, dtype, guard="kept", layout=layout)
     return make.call(uplo, trans, diag, n, a, lda, x, incx)
 
 
@@ -73,7 +73,7 @@ def build_trsm(
     a = solvable(make, order, lda, uplo, diag, dtype, layout)
     if hidden:
         a.fill_(NAN)
-    b = buffers.matrix(make, m, n, ldb, dtype, guard="normal", layout=layout)
+    b = buffers.matrix(make, m, n, ldb, dtype, guard="kept", layout=layout)
     return make.call(side, uplo, trans, diag, m, n, buffers.scalar(alpha, dtype), a, lda, b, ldb)
 
 

@@ -29,13 +29,13 @@ def build_pair(
 ) -> Call:  # fmt: skip
     """One call of two vectors; `guard` stands between the elements of x."""
     x = buffers.vector(make, n, incx, dtype, kind=values, guard=guard, layout=layout)
-    y = buffers.vector(make, n, incy, dtype, guard="normal", layout=layout)
+    y = buffers.vector(make, n, incy, dtype, guard="kept", layout=layout)
     return make.call(n, x, incx, y, incy)
 
 
 def build_swap(make: Maker, **params: Any) -> Call:
     """One `swap`: both vectors are written, so what lies between their elements must survive."""
-    return build_pair(make, **params, guard="normal")
+    return build_pair(make, **params, guard="kept")
 
 
 def build_scal(
@@ -43,7 +43,7 @@ def build_scal(
     layout: str = "contiguous",
 ) -> Call:  # fmt: skip
     """One `scal`."""
-    x = buffers.vector(make, n, abs(incx), dtype, kind=values, guard="normal", layout=layout)
+    x = buffers.vector(make, n, abs(incx), dtype, kind=values, guard="kept", layout=layout)
     return make.call(n, buffers.scalar(alpha, dtype), x, incx)
 
 

@@ -51,7 +51,7 @@ def gemm_kernel(
     mask = row_mask[:, None] & column_mask[None, :]
     result = alpha * accumulator
     if READ_C:
-        result += beta * tl.load(target, mask=mask)
+        result += beta * tl.load(target, mask=mask).to(tl.float32)
     tl.store(target, result, mask=mask)
 
 

@@ -15,7 +15,7 @@ SIZES = "blocks,pairs"
 
 def mapping(make: Maker, blocks: int, pairs: int) -> torch.Tensor:
     """Pairs (source, destination) of blocks, int64: destinations are distinct and no sources, every second source is
-    that of the pair before.
+    that of the pair before. The last block is a source: reading past its end leaves the cache.
 
     Raises:
         ValueError: too few blocks for so many pairs.
@@ -23,7 +23,7 @@ def mapping(make: Maker, blocks: int, pairs: int) -> torch.Tensor:
     sources = (pairs + 1) // 2
     if sources + pairs > blocks:
         raise ValueError(f"{pairs} pairs need {sources + pairs} blocks, not {blocks}")
-    order = make.permutation(blocks)
+    order = torch.cat((torch.tensor([blocks - 1]), make.permutation(blocks - 1)))
     read = order[:sources].repeat_interleave(2)[:pairs]
     return torch.stack((read, order[sources : sources + pairs]), dim=1)
 

@@ -60,7 +60,7 @@ def allspark_w8a16_gemm(
     out = torch.empty((M, n), dtype=a.dtype, device=a.device)
     if M == 0:
         return out
-    block_m = 16 if M <= 16 else 64
+    block_m = 16 if M <= 48 else 64
     allspark_kernel[(triton.cdiv(M, block_m), triton.cdiv(n, 64))](
         out,
         a,

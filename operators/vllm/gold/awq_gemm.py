@@ -43,7 +43,7 @@ def awq_gemm(input, qweight, scales, qzeros, split_k_iters):
     out = torch.empty((M, N), dtype=input.dtype, device=input.device)
     if M == 0:
         return out
-    block_m = 16 if M <= 16 else 64
+    block_m = 16 if M <= 48 else 64
     awq_kernel[(triton.cdiv(M, block_m), N // 64)](
         out,
         input,

@@ -68,7 +68,7 @@ def cutlass_scaled_mm(a, b, scale_a, scale_b, out_dtype, bias=None):
     if M == 0:
         return out
     blocks = K >= 128 and N >= 128 and tuple(scale_b.shape) == (K // 128, N // 128) and scale_b.numel() > 1
-    block_m = 16 if M <= 16 else 64
+    block_m = 16 if M <= 48 else 64
     scaled_kernel[(triton.cdiv(M, block_m), triton.cdiv(N, 64))](
         out,
         flat,

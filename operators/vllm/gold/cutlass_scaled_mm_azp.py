@@ -55,7 +55,7 @@ def cutlass_scaled_mm_azp(a, b, scale_a, scale_b, out_dtype, azp_adj, azp=None, 
     out = torch.empty((M, N), dtype=out_dtype, device=a.device)
     if M == 0:
         return out
-    block_m = 16 if M <= 16 else 64
+    block_m = 16 if M <= 48 else 64
     scaled_kernel[(triton.cdiv(M, block_m), triton.cdiv(N, 64))](
         out,
         a,

@@ -118,7 +118,7 @@ def ggml_mul_mat_a8(W, X, quant_type, row):
     if out.numel() == 0:
         return out
     elements, size = BLOCKS[quant_type]
-    block_m = 16 if batch <= 16 else 64
+    block_m = 16 if batch <= 48 else 64
     product_kernel[(triton.cdiv(batch, block_m), triton.cdiv(row, 64))](
         out,
         W,
@@ -132,6 +132,7 @@ def ggml_mul_mat_a8(W, X, quant_type, row):
         BYTES=size,
         BLOCK_M=block_m,
         BLOCK_N=64,
-        BLOCK_K=128,
+        # Products of fp32 are no tensor core's: a long step would only be unrolled.
+        BLOCK_K=32 if X.dtype == torch.float32 else 64,
     )
     return out

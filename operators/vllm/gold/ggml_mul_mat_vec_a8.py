@@ -132,6 +132,7 @@ def ggml_mul_mat_vec_a8(W, X, quant_type, row):
         BYTES=size,
         BLOCK_M=block_m,
         BLOCK_N=32,
-        BLOCK_K=128,
+        # Products of fp32 are no tensor core's: a long step would only be unrolled.
+        BLOCK_K=32 if X.dtype == torch.float32 else 64,
     )
     return out

@@ -90,7 +90,7 @@ def gptq_gemm(a, b_q_weight, b_gptq_qzeros, b_gptq_scales, b_g_idx, use_exllama,
     out = torch.empty((M, N), dtype=a.dtype, device=a.device)
     if M == 0:
         return out
-    block_m = 16 if M <= 16 else 64
+    block_m = 16 if M <= 48 else 64
     gptq_kernel[(triton.cdiv(M, block_m), triton.cdiv(N, 64))](
         out,
         a,

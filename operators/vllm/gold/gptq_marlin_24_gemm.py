@@ -64,7 +64,7 @@ def gptq_marlin_24_gemm(a, b_q_weight, b_meta, b_scales, workspace, b_q_type, si
     if size_m == 0:
         return out
     groups = b_scales.shape[0]
-    block_m = 16 if size_m <= 16 else 64
+    block_m = 16 if size_m <= 48 else 64
     sparse_kernel[(triton.cdiv(size_m, block_m), size_n // 64)](
         out,
         a,
@@ -80,6 +80,6 @@ def gptq_marlin_24_gemm(a, b_q_weight, b_meta, b_scales, workspace, b_q_type, si
         CHANNEL=groups == 1,
         BLOCK_M=block_m,
         BLOCK_N=64,
-        BLOCK_K=64,
+        BLOCK_K=32,
     )
     return out

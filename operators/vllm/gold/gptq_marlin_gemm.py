@@ -110,14 +110,14 @@ def gptq_marlin_gemm(
     groups = b_scales.shape[0]
     zeros = filled(b_zeros)
     ordered = filled(g_idx) and filled(perm)
-    block_m = 16 if size_m <= 16 else 64
+    block_m = 16 if size_m <= 48 else 64
     marlin_kernel[(triton.cdiv(size_m, block_m), size_n // 64)](
         out,
         a,
         b_q_weight,
         b_bias if b_bias is not None else a,
         b_scales,
-        b_zeros if zeros else b_scales,
+        b_zeros if zeros else b_q_weight,
         g_idx if ordered else b_q_weight,
         perm if ordered else b_q_weight,
         size_m,

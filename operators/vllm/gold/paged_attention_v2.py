@@ -76,7 +76,7 @@ def attend(
         p = tl.exp(logit - now[:, None])
         shrink = tl.exp(top - now)
         total = total * shrink + tl.sum(p, axis=1)
-        result = result * shrink[:, None] + tl.dot(p, v.to(tl.float32), input_precision="ieee")
+        result = result * shrink[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         top = now
     return result, top, total
 

@@ -1,3 +1,4 @@
+import torch
 import triton
 import triton.language as tl
 
@@ -146,10 +147,12 @@ def selective_scan_fwd(
         # A packed tensor has no batch; the last stride is 1.
         return (0, *tensor.stride()[:-1]) if packed else tensor.stride()[: count + 1]
 
-    def given(tensor):
-        return tensor if tensor is not None else u
+    def given(tensor, dtype):
+        # A stand-in has the type of what it stands in for: one specialisation less to compile.
+        return tensor if tensor is not None else torch.empty((1,), dtype=dtype, device=u.device)
 
-    rows = min(32, triton.next_power_of_2(dim))
+    z = z_ if z_ is not None else u
+    rows = 8 if dim <= 8 else min(32, triton.next_power_of_2(dim))
     if batch == 0 or u.shape[-1] == 0:
         return
     scan_kernel[(batch, triton.cdiv(dim, rows))](
@@ -158,16 +161,16 @@ def selective_scan_fwd(
         A,
         B,
         C,
-        given(D_),
-        given(z_),
-        given(delta_bias_),
-        given(query_start_loc),
-        given(cache_indices),
-        given(has_initial_state),
+        given(D_, torch.float32),
+        z,
+        given(delta_bias_, torch.float32),
+        given(query_start_loc, torch.int32),
+        given(cache_indices, torch.int32),
+        given(has_initial_state, torch.bool),
         ssm_states,
-        given(block_idx_first_scheduled_token),
-        given(block_idx_last_scheduled_token),
-        given(initial_state_idx),
+        given(block_idx_first_scheduled_token, torch.int32),
+        given(block_idx_last_scheduled_token, torch.int32),
+        given(initial_state_idx, torch.int32),
         pad_slot_id,
         block_size,
         cache_indices.shape[1] if blocks else 0,
@@ -177,7 +180,7 @@ def selective_scan_fwd(
         dim // (B.shape[0] if packed else B.shape[1]),
         *strides(u, 1),
         *strides(delta, 1),
-        *strides(given(z_), 1),
+        *strides(z, 1),
         *strides(B, 2),
         *strides(C, 2),
         ssm_states.stride(0),
@@ -191,5 +194,5 @@ def selective_scan_fwd(
         INITIAL=has_initial_state is not None,
         BLOCKS=blocks,
         ROWS=rows,
-        STATE=triton.next_power_of_2(N),
+        STATE=max(16, triton.next_power_of_2(N)),
     )
