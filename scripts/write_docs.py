@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from kgb_gym.baselines.methods import catalog
 from kgb_gym.cli import catalogue
 from kgb_gym.datasets import schema
 from kgb_gym.operators import names
+from kgb_gym.platforms import PLATFORMS
+from kgb_gym.verification.targets import PORTABLE, TARGETS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -101,10 +104,88 @@ def methods() -> str:
     return "\n".join(lines)
 
 
+def platforms() -> str:
+    """The platforms with what a user must know of each."""
+    lines = [
+        "| platform | kernels run on | torch device | timed | not supported | state |",
+        "|---|---|---|---|---|---|",
+    ]
+    for place in PLATFORMS.values():
+        if place.emulation is None:
+            where = "Triton's interpreter" if place.interpreted else place.noun
+            timed = "yes" if place.timed else "no"
+            state = "tested" if place.tested else "declared"
+            without = ", ".join(f"`{d}`" for d in sorted(place.unsupported))
+            lines.append(f"| `{place.name}` | {where} | `{place.device}` | {timed} | {without} | {state} |")
+    return "\n".join(lines)
+
+
+def emulations() -> str:
+    """What each emulated platform refuses, as its prompt says it."""
+    lines = []
+    for place in PLATFORMS.values():
+        if place.emulation is not None:
+            lines += [f"- `{place.name}`: {' '.join(place.emulation.manual(place.bounds))}"]
+    return "\n".join(lines)
+
+
+def portability() -> str:
+    """How many gold kernels compile for each chip, which don't, and what they are made of."""
+    rows = results.read(results.DATA / "portability.json")
+    launching = {n: r for n, r in rows.items() if any(t["variants"] or t["failed"] for t in r["targets"].values())}
+    lines = [
+        "| target | chips | golds that compile | specialisations | largest: registers | spilled bytes | shared bytes |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for name in PORTABLE:
+        each = {n: r["targets"][name] for n, r in launching.items() if name in r["targets"]}
+        good = [t for t in each.values() if t["status"] == "passed"]
+        most = [
+            max((t[key] or 0 for t in each.values()), default=0) for key in ("registers", "spill_bytes", "shared_bytes")
+        ]
+        count = sum(t["variants"] for t in good)
+        lines.append(
+            f"| `{name}` | {TARGETS[name].chips} | {len(good)} of {len(each)} | {count} | {most[0]} | {most[1]} | {most[2]} |"
+        )
+    lines += ["", f"{len(rows) - len(launching)} of {len(rows)} golds launch nothing: views and allocations."]
+    for n, r in launching.items():
+        for target, t in r["targets"].items():
+            if t["status"] != "passed":
+                said = " ".join(t["message"].split())[:200].replace("`", "'")
+                lines.append(f"- `{n}` for `{target}`, {t['status']}: {said}")
+    return "\n".join([*lines, "", *_where(rows)])
+
+
+def emulated_golds() -> str:
+    """How many gold kernels pass on each emulated platform, and what stops the others."""
+    rows = results.read(results.DATA / "emulation.json")
+    lines = ["| platform | golds clean | refused when compiled | when launched | hung or too slow | else |"]
+    lines.append("|---|--:|--:|--:|--:|--:|")
+    for place in (p.name for p in PLATFORMS.values() if p.emulation is not None):
+        each = [r["platforms"][place] for r in rows.values() if place in r["platforms"]]
+        kinds = Counter("clean" if e["clean"] else e["status"] for e in each)
+        known = ("clean", "compile_error", "runtime_error", "timeout")
+        cells = [f"{kinds['clean']} of {len(each)}", *(str(kinds[k]) for k in known[1:])]
+        lines.append(f"| `{place}` | {' | '.join(cells)} | {sum(n for k, n in kinds.items() if k not in known)} |")
+    return "\n".join([*lines, "", *_where(rows)])
+
+
+def _where(rows: dict[str, Any]) -> list[str]:
+    """Where rows come from, a line for each machine, suite and date."""
+    found = Counter((r["suite"], r["machine"], r["date"]) for r in rows.values())
+    return [f"Suite `{s}`, {n} operators, on {m}; {d}." for (s, m, d), n in sorted(found.items())] or [
+        "Not measured yet."
+    ]
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "operators": operators,
     "methods": methods,
     "origins": origins,
+    "platforms": platforms,
+    "emulations": emulations,
+    "portability": portability,
+    "emulated_golds": emulated_golds,
     "steps": lambda: schema.markdown("steps"),
     "episodes": lambda: schema.markdown("episodes"),
 }

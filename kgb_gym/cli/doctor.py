@@ -7,9 +7,12 @@ import shutil
 import sys
 import time
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgb_gym.cli.output import console, print_json, reserved_stdout
+
+if TYPE_CHECKING:
+    from kgb_gym.platforms import Platform
 
 LOW_MEMORY = 4 << 30
 LOW_DISK = 1 << 30
@@ -83,11 +86,17 @@ def _examine() -> tuple[list[Check], dict[str, Any]]:
     from kgb_gym.datasets import runfile
     from kgb_gym.sandbox import doctor as fences
 
-    place = platforms.detect()
+    seen = [platforms.evidence(p) for p in platforms.PLATFORMS.values() if p.signs.nodes]
+    try:
+        place, unclear = platforms.detect(), ""
+    except platforms.Ambiguous as error:
+        place, unclear = platforms.PLATFORMS["cpu"], str(error)
     facts = {
         "platform": place.name,
         "suite": place.default_suite,
         "layers": list(place.layers),
+        "detected": {e.platform: e.text for e in seen if e.nodes or e.software or e.tools},
+        "platforms": {p.name: _about(p) for p in platforms.PLATFORMS.values()},
         "versions": runfile.versions(),
         "hardware": runfile.machine(),
     }
@@ -98,9 +107,18 @@ def _examine() -> tuple[list[Check], dict[str, Any]]:
         *_libraries(),
         *_room(),
     ]
-    if place.name == "nvidia":
-        checks.append(_gpu())
+    if unclear:
+        checks.append(Check("platform", False, unclear))
+    elif not place.interpreted:
+        checks.append(_device(place))
     return checks, facts
+
+
+def _about(platform: Platform) -> str:
+    """What can be said of a platform in few words."""
+    if platform.emulation is not None:
+        return "emulated"
+    return "tested" if platform.tested else "declared, run by nobody here yet"
 
 
 def _libraries() -> list[Check]:
@@ -136,12 +154,15 @@ def _room() -> list[Check]:
     ]
 
 
-def _gpu() -> Check:
-    import torch
+def _device(platform: Platform) -> Check:
+    """The devices by name, asked in a process of its own: a broken driver may not take this one along."""
+    from kgb_gym.platforms import Machine
 
-    if not torch.cuda.is_available():
-        return Check("gpu", False, "the driver's devices are there, but this torch can't use them: is it a CPU build?")
-    return Check("gpu", True, ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())))
+    names = Machine().device_names([platform.device]).get(platform.device, [])
+    if not names:
+        return Check("gpu", False, "its device files are there, but this torch can't use them: a CPU build, or a driver "
+                     "that is broken?")  # fmt: skip
+    return Check("gpu", True, ", ".join(names))
 
 
 def _plain(checks: list[Check], facts: dict[str, Any]) -> dict[str, Any]:
@@ -153,6 +174,13 @@ def _print(checks: list[Check], facts: dict[str, Any]) -> None:
 
     out = console()
     out.print(f"[bold]platform[/] {facts['platform']}, suite {facts['suite']}, layers {', '.join(facts['layers'])}")
+    for name, text in facts["detected"].items():
+        out.print(f"[bold]{'seen':8}[/] {name}: [dim]{escape(text)}[/]")
+    grouped: dict[str, list[str]] = {}
+    for name, text in facts["platforms"].items():
+        grouped.setdefault(text, []).append(name)
+    for text, names in grouped.items():
+        out.print(f"[bold]{'--platform':10}[/] {', '.join(names)} [dim]({text})[/]")
     hardware = facts["hardware"]
     out.print(
         f"[bold]machine[/]  {escape(str(hardware['cpu']))}, {hardware['cores']} cores, {hardware['architecture']}"

@@ -12,7 +12,7 @@ import pkgutil
 
 from kgb_gym.platforms import detection
 from kgb_gym.platforms.declaration import Platform
-from kgb_gym.platforms.detection import Ambiguous, Machine
+from kgb_gym.platforms.detection import Ambiguous, Evidence, Machine
 from kgb_gym.platforms.emulation import BASES, emulated
 
 PARTS = frozenset({"declaration", "detection", "emulation", "fence", "guard", "interpreter"})
@@ -27,7 +27,7 @@ def _declared() -> dict[str, Platform]:
 
 PLATFORMS = _declared()
 
-__all__ = ["PLATFORMS", "Ambiguous", "Machine", "Platform", "detect", "get", "offered"]
+__all__ = ["PLATFORMS", "Ambiguous", "Evidence", "Machine", "Platform", "detect", "evidence", "get", "offered"]
 
 
 def get(name: str) -> Platform:
@@ -61,6 +61,11 @@ def detect(machine: Machine | None = None) -> Platform:
     if (chosen := machine.env.get("KGB_PLATFORM")) and chosen != "auto":
         return get(chosen)
     return detection.detect(tuple(PLATFORMS.values()), PLATFORMS["cpu"], machine)
+
+
+def evidence(platform: Platform, machine: Machine | None = None) -> Evidence:
+    """What speaks for a platform on the machine."""
+    return detection.evidence(platform, machine or Machine())
 
 
 def offered(platform: Platform, machine: Machine | None = None) -> bool:

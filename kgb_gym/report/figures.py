@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from kgb_gym.metrics import GroupMetrics, Metrics, Summary
 from kgb_gym.report import published, published_appendix
-from kgb_gym.report.paper import ABLATION, OUR_PLATFORMS, jointly_failed, similarity_pairs
+from kgb_gym.report.paper import ABLATION, jointly_failed, similarity_pairs
+from kgb_gym.report.places import OUR_PLATFORMS
 from kgb_gym.report.published import PLATFORMS
 from kgb_gym.report.tables import SCOPES
 

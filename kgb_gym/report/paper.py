@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from kgb_gym.metrics import GroupMetrics, Metrics, Summary, confidence, matched
+from kgb_gym.metrics import GroupMetrics, Metrics, confidence, matched
 from kgb_gym.metrics.similarity import mean_similarity
 from kgb_gym.report import published, published_appendix
+from kgb_gym.report.places import Cells, Places
 from kgb_gym.report.portability import portability_table
-from kgb_gym.report.published import PLATFORMS, PublishedRow
+from kgb_gym.report.published import PublishedRow
 from kgb_gym.report.tables import (
     DASH,
     SCOPES,
@@ -36,11 +37,6 @@ ABLATION = {
 }
 """Methods of Table 17 and the modes under which it prints them."""
 
-OUR_PLATFORMS = {"nvidia": "NVIDIA"}
-"""The paper's names of platforms; A to E are anonymous there, and can't be ours."""
-
-Cells = Callable[[Summary | None], Sequence[str]]
-
 
 def paper_tables(metrics: Metrics, *, with_published: bool = True) -> tuple[Table, ...]:
     """The paper's tables filled with your numbers; the published rows, as printed, below them."""
@@ -54,24 +50,20 @@ def paper_tables(metrics: Metrics, *, with_published: bool = True) -> tuple[Tabl
     def by_scope(cells: Cells) -> list[TableRow]:
         return [TableRow(label(g), tuple(c for s in SCOPES for c in cells(g.summaries.get(s)))) for g in groups]
 
-    def by_platform(cells: Cells, empty: Sequence[str]) -> list[TableRow]:
-        known = [g for g in groups if g.key.platform in OUR_PLATFORMS and "aten" in g.summaries]
-        return [
-            TableRow(label(g), tuple(c for name in PLATFORMS for c in (
-                cells(g.summaries["aten"]) if OUR_PLATFORMS[g.key.platform] == name else empty)))
-            for g in known
-        ]  # fmt: skip
+    places = Places.of(groups)
+
+    def by_platform(title: str, measures: Sequence[str], cells: Cells, theirs: Sequence[PublishedRow]) -> Table:
+        return places.table(title, measures, cells, theirs, note, with_published)
 
     pairs = [f"{TITLES[s]} {what}" for s in SCOPES for what in ("acc %", "spd ×")]
     fasts = [f"{TITLES[s]} fast {p}" for s in SCOPES for p in ("0.8", "1.0", "1.5")]
-    places = [p.replace("Platform ", "") for p in PLATFORMS]
     appendix = published_appendix
     return (
         table("Table 2: clean pass rate and speedup by operator source", pairs, by_scope(accuracy), published.TABLE_2),
-        table(
+        by_platform(
             "Table 3: clean pass rate and speedup on ATen operators by platform",
-            [f"{p} {what}" for p in places for what in ("acc %", "spd ×")],
-            by_platform(accuracy, (DASH,) * 2),
+            ("acc %", "spd ×"),
+            accuracy,
             published.TABLE_3,
         ),
         table(
@@ -83,16 +75,16 @@ def paper_tables(metrics: Metrics, *, with_published: bool = True) -> tuple[Tabl
         table("Table 11: as Table 2, earlier models", pairs, by_scope(accuracy), appendix.TABLE_11),
         table("Table 12: as Table 13, earlier models", fasts, by_scope(fast), appendix.TABLE_12),
         table("Table 13: fast_p over all operators attempted (%)", fasts, by_scope(fast), published.TABLE_13),
-        table(
+        by_platform(
             "Table 14: fast_p on ATen operators by platform (%)",
-            [f"{p} fast {limit}" for p in places for limit in ("0.8", "1.0", "1.5")],
-            by_platform(fast, (DASH,) * 3),
+            ("fast 0.8", "fast 1.0", "fast 1.5"),
+            fast,
             appendix.TABLE_14,
         ),
-        table(
+        by_platform(
             "Table 15: cost on ATen operators by platform",
-            [f"{p} {what}" for p in places for what in ("tok (M)", "tok/suc", "time (h)")],
-            by_platform(lambda s: cost(s) if s else (DASH,) * 3, (DASH,) * 3),
+            ("tok (M)", "tok/suc", "time (h)"),
+            lambda s: cost(s) if s else (DASH,) * 3,
             appendix.TABLE_15,
         ),
         hack_table(groups, with_published, note),
@@ -133,9 +125,11 @@ def _interval(ends: Sequence[float] | None, form: str = "{:.2f}") -> str:
 
 
 def summary_tables(metrics: Metrics) -> tuple[Table, ...]:
-    """Tables 2, 4, 13 and 16 with your numbers alone, those of the ablation where there are any, and the unscored
-    episodes."""
-    wanted = ("Table 2:", "Table 4:", "Table 13:", "Table 16:")
+    """Tables 2, 4, 13 and 16 with your numbers alone, 3 and 15 where there are several platforms, those of the ablation
+    and portability where there are any, and the unscored episodes."""
+    wanted: tuple[str, ...] = ("Table 2:", "Table 4:", "Table 13:", "Table 16:")
+    if Places.of(metrics.groups).several:
+        wanted += ("Table 3:", "Table 15:")
     every = paper_tables(metrics, with_published=False)
     found = [t for t in every if t.title.startswith(wanted)]
     found += [t for t in every if t.title.startswith(("Table 17:", "Table 18:")) and t.rows]

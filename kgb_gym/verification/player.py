@@ -281,7 +281,7 @@ def _play(
         playback.poison()
         playback.run(record.chosen(pick))
         if fence is not None:
-            torch.cuda.synchronize()
+            getattr(torch, device).synchronize()
         digests = hand_over(playback, inputs, question["written"], out)
         answer["plays"].append({
             "digests": digests, "programs": playback.programs,

@@ -71,3 +71,17 @@ def test_the_public_names_of_envs():
         assert getattr(envs, name) is not None
     with pytest.raises(AttributeError, match="nothing"):
         _ = envs.nothing
+
+
+def test_the_multi_chip_half_is_offered_everywhere_and_the_rest_says_why_not(tmp_path):
+    env = gymnasium.make("kgb/mc-v0", platform="emu-a", targets=["portable"])
+    assert env.unwrapped.platform.name == "emu-a" and env.unwrapped.suite == "quick"
+    assert len(env.unwrapped.pool.names) == 110 and len(env.unwrapped.targets) == 5
+    observation, _ = env.reset(seed=0, options={"operator": "aten/cos"})
+    assert "emulation" in observation["prompt"]
+    env.close()
+    for name in ("kgb/ms-v0", "kgb/vllm-rms_norm-v0", "kgb/cublas-Sgemm_v2-v0"):
+        with pytest.raises(ValueError, match=r"no (vllm|cublas) operator on ascend: .*kgb/mc-v0"):
+            gymnasium.make(name, platform="ascend")
+    with pytest.raises(ValueError, match="unknown target"):
+        gymnasium.make("kgb/mc-v0", platform="cpu", targets=["sm_1"])

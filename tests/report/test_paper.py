@@ -50,11 +50,31 @@ def test_published_rows_of_the_appendix_are_whole():
 
 def test_platforms_have_columns_of_their_own(tables):
     ours = [r for r in tables[3].rows if not r.published]
-    assert {r.label.partition(" ")[0] for r in ours} == {"pass@1", "reflection", "no-reflection"}
-    assert not any("cpu" in r.label for r in ours), "no column of the paper is an interpreter"
+    assert sorted(r.label.partition(" ")[0] for r in ours) == ["no-reflection", "pass@1", "reflection", "reflection"]
+    assert tables[3].columns[13:] == ("cpu (quick) acc %", "cpu (quick) spd ×")
     row = next(r for r in ours if r.label.startswith("pass@1"))
-    assert row.cells[:2] == ("100", "2.00")
-    assert set(row.cells[2:]) == {"—"}
+    assert row.label == "pass@1 (M) · paper/nvidia n=1, quick/cpu n=1"
+    assert (row.cells[:2], row.cells[12:]) == (("100", "2.00"), ("0", "—"))
+    assert set(row.cells[2:12]) == {"—"}, "no platform of ours is one of the paper's anonymous ones"
+    printed = next(r for r in tables[3].rows if r.published)
+    assert printed.cells[:2] == ("39", "0.90") and set(printed.cells[12:]) == {"—"}
+
+
+def test_runs_of_several_platforms_stand_side_by_side():
+    b = Builder()
+    for platform, suite in (("nvidia", "paper"), ("cpu", "quick"), ("emu-a", "smoke"), ("emu-e", "smoke")):
+        b.episode("aten/add", timed("aten/add", 2.0), method="gold", model=None, platform=platform, suite=suite)
+        for name in ("aten/mm", "aten/cos")[: 2 if platform == "emu-e" else 0]:
+            b.episode(name, failed(name), method="gold", model=None, platform=platform, suite=suite)
+    merged = compute(*b.tables())
+    for table in (paper_tables(merged)[1], next(t for t in summary_tables(merged) if t.title.startswith("Table 3:"))):
+        (row,) = [r for r in table.rows if not r.published]
+        cell = dict(zip(table.columns[1:], row.cells, strict=True))
+        assert [cell[f"{p} acc %"] for p in ("NVIDIA", "cpu (quick)", "emu-a (smoke)", "emu-e (smoke)")] == [
+            "100", "100", "100", "33",
+        ]  # fmt: skip
+        assert "emu-a, emu-e are emulations" in table.note and "emu-e n=3" in row.label
+    assert any(t.title.startswith("Table 15:") for t in summary_tables(merged))
 
 
 def test_the_ablation_is_in_its_order_with_what_each_mode_is(tables):
