@@ -6,6 +6,8 @@ VENV ?= .venv
 VENV_FLAGS ?= $(if $(OWN_TORCH),--system-site-packages)
 # Pins that an environment's own torch must not be measured against.
 TORCH_PINS = ^(torch|triton|numpy)==
+# `no` installs no coding agent for the tests: they then skip what drives one.
+AGENTS ?= yes
 DEMO_DIR ?= out/demo
 DEMO_OPERATORS = aten/softmax,aten/cos,aten/add,aten/add_,aten/mm,aten/sum,aten/bernoulli,aten/t,vllm/rms_norm,$\
 	vllm/reshape_and_cache,cublas/Sgemm_v2,cublas/Saxpy_v2,cublas/CgemmStridedBatched
@@ -21,11 +23,12 @@ OWN_TORCH = $(shell $(PYTHON) -c 'import importlib.util as u; print(u.find_spec(
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt scripts/install_agents.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kgb-gym needs Python 3.11 or newer: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV_FLAGS) $(VENV)
 	grep -vE '$(if $(OWN_TORCH),$(TORCH_PINS),^$$)' constraints.txt > $(VENV)/constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(VENV)/constraints.txt -e '.[dev]'
+	@$(if $(filter no,$(AGENTS)),echo "agents skipped (AGENTS=no)",$(BIN)/python scripts/install_agents.py $(VENV)/agents || true)
 	@touch $@
 	@echo "installed: $(BIN)/kgb"
 

@@ -1,4 +1,4 @@
-"""`make bench`, or `python -m benchmarks [verify] [reset] [record] [demo]`.
+"""`make bench`, or `python -m benchmarks [verify] [reset] [record] [demo] [busy] [episodes] [publish]`.
 
 `benchmarks.trust` judges a corpus layer by layer, `benchmarks.mutation` measures the case grids, `benchmarks.sweep` the
 gold kernels: each is a command of its own.
@@ -11,8 +11,10 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.harness import ALL
+from benchmarks import harness, runs
 from benchmarks.measure import machine
+
+ALL = harness.ALL | runs.ALL
 
 
 def main(chosen: list[str]) -> int:

@@ -353,12 +353,15 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             targets = listed(action.arguments.get("targets") or self.platform.compile_targets)
             future = self._ask(episode, encode(action.arguments["code"]), "compile", targets=targets)
             return Pending(action, started, future=future)
-        if tool.job == "test":
-            cases, error = self._cases(episode, tuple(action.arguments.get("cases", ())))
+        if tool.job:
+            given = action.arguments.get("cases", ())
+            if (one := action.arguments.get("case")) is not None:
+                given = (one,)
+            cases, error = self._cases(episode, tool.name, tuple(given))
             if error:
                 return Pending(action, started, error=error)
             return Pending(
-                action, started, future=self._ask(episode, encode(action.arguments["code"]), "test", cases=cases)
+                action, started, future=self._ask(episode, encode(action.arguments["code"]), tool.job, cases=cases)
             )
         if tool.name == "finish":
             return Pending(action, started, text="The episode ends here.")
@@ -366,14 +369,14 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             return Pending(action, started, text="\n".join(c.id for c in episode.operator.cases(self.suite)))
         return Pending(action, started, text=prompts.spec(episode.operator, self.platform, self.suite))
 
-    def _cases(self, episode: Episode, patterns: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    def _cases(self, episode: Episode, tool: str, patterns: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
         """Ids of the chosen cases, or what is wrong. Brackets in patterns are part of ids, not sets of characters."""
         ids = [c.id for c in episode.operator.cases(self.suite)] if patterns else []
         chosen: set[str] = set()
         for pattern in patterns:
             hits = fnmatch.filter(ids, pattern.replace("[", "[[]"))
             if not hits:
-                return (), f"test: no case matches {pattern[:200]!r}; `read_spec` with what='cases' lists their ids."
+                return (), f"{tool}: no case matches {pattern[:200]!r}; `read_spec` with what='cases' lists their ids."
             chosen.update(hits)
         return tuple(i for i in ids if i in chosen), ""
 
@@ -385,7 +388,7 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             platform=self.platform.name,
             kind=kind,
             seed=episode.job_seed(source),
-            timing=self.platform.timed and kind == "verify",
+            timing=self.platform.timed and kind in ("verify", "run", "profile"),
             limits=self.limits,
             **more,
         )

@@ -103,7 +103,7 @@ def describe(verdict: Verdict, what: str) -> str:
         right = sum(c.passed for c in judged)
         skipped = len(verdict.cases) - len(judged)
         lines.append(f"Cases: {right} of {len(judged)} right{f', {skipped} not reached' if skipped else ''}.")
-    lines += [text for text in (differences(verdict), compiled(verdict), timings(verdict)) if text]
+    lines += [text for text in (differences(verdict), told(verdict), compiled(verdict), timings(verdict)) if text]
     return "\n".join(lines)
 
 
@@ -116,10 +116,21 @@ def differences(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
+def told(verdict: Verdict) -> str:
+    """What `run` and `profile` found, and what of the device time was the submission's; empty for others."""
+    lines = list(verdict.report)
+    if verdict.kind == "profile" and (seen := verdict.profile) is not None:
+        share = "unknown" if seen.share is None else f"{seen.share:.0%}"
+        lines.append(
+            f"On the GPU ({seen.method}, {seen.case}): own kernels {', '.join(seen.own)}; their share {share}."
+        )
+    return clip("\n".join(lines), MAX_DETAIL)
+
+
 def compiled(verdict: Verdict) -> str:
     """What came of each chip that was compiled for, a line each; empty where the only one is the platform's and it
     passed."""
-    if verdict.kind != "compile" and all(t.ok for t in verdict.targets):
+    if verdict.kind not in ("compile", "profile") and all(t.ok for t in verdict.targets):
         return ""
     lines = []
     for target in verdict.targets:

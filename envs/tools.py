@@ -1,6 +1,6 @@
 """The tools of an episode: what a policy may ask for between submissions.
 
-`compile` and `test` become jobs for the engine, like a submission; the others answer at once. No tool changes the
+`compile`, `test`, `run` and `profile` become jobs for the engine, like a submission; the others answer at once. No tool changes the
 reward's potential.
 """
 
@@ -14,6 +14,11 @@ from kgb_gym.verification.protocols import MAX_SOURCE_BYTES
 from kgb_gym.verification.targets import PORTABLE, TARGETS
 
 _CODE = {"type": "string", "description": "Source of one module, as for a submission."}
+_CASES = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "Ids of cases, or globs such as '*float16*'; left out: two cases an interface.",
+}
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Tool:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """JSON schema of each argument by name."""
     required: tuple[str, ...] = ()
-    job: Literal["", "compile", "test"] = ""
+    job: Literal["", "compile", "test", "run", "profile"] = ""
     """The kind of job it asks the engine for; empty: answered at once."""
 
     def schema(self) -> dict[str, Any]:
@@ -77,14 +82,29 @@ TOOLS = {
             "Check your module on chosen cases, untimed. It never counts as a submission.",
             {
                 "code": _CODE,
-                "cases": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "Ids of cases, or globs such as '*float16*'; left out: two cases an interface.",
-                },
+                "cases": _CASES,
             },
             ("code",),
             "test",
+        ),
+        Tool(
+            "run",
+            "Run your module on one case: what it launches, the first values of each output beside the expected ones, "
+            "and its time where the platform times and the case is a timed one. It never counts as a submission.",
+            {
+                "code": _CODE,
+                "case": {"type": "string", "description": "Id of a case, or a glob: its first; left out: a small one."},
+            },
+            ("code",),
+            "run",
+        ),
+        Tool(
+            "profile",
+            "See what your module does on chosen cases: launches, grids and constants; registers, spills and shared "
+            "memory of each kernel; times where the platform times. It never counts as a submission.",
+            {"code": _CODE, "cases": _CASES},
+            ("code",),
+            "profile",
         ),
         Tool(
             "read_spec",

@@ -211,7 +211,7 @@ class Verdict:
     """The last stage that was passed."""
     status: Status
     kind: str = "verify"
-    """`verify` (the whole suite), `test` (chosen cases) or `compile`; only `verify` can be a clean pass."""
+    """`verify` (the whole suite), `test` (chosen cases), `run` (one case), `profile` or `compile`; only `verify` can be a clean pass."""
     message: str = ""
     """What happened, in a few lines meant for whoever wrote the submission."""
     cases: tuple[CaseResult, ...] = ()
@@ -242,6 +242,8 @@ class Verdict:
     layers: tuple[str, ...] = ()
     """The trust layers that ran to their end."""
     notes: tuple[str, ...] = ()
+    report: tuple[str, ...] = ()
+    """What `run` and `profile` tell: launches, and for `run` outputs. Shown, and never scored."""
     seed: int = 0
     durations: Mapping[str, float] = field(default_factory=dict, compare=False)
     """Wall seconds by phase. For the record only: never part of an observation or a comparison."""
@@ -283,7 +285,7 @@ class Verdict:
             values["clocks"] = _clocks(data.get("clocks"))
             values["hacks"] = tuple(Hack(**h) for h in data.get("hacks", ()))
             values["targets"] = tuple(_target(t) for t in data.get("targets") or ())
-            for name in ("compiled_for", "layers", "notes"):
+            for name in ("compiled_for", "layers", "notes", "report"):
                 values[name] = tuple(data.get(name, ()))
             return cls(**values)
         except (KeyError, TypeError) as error:

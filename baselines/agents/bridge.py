@@ -17,7 +17,7 @@ from typing import Any
 
 LONGEST = 8 << 20
 """Bytes of a request: a module of a mebibyte, each byte escaped."""
-ASKING = frozenset({"submit", "test", "compile", "read_spec"})
+ASKING = frozenset({"submit", "test", "run", "profile", "compile", "read_spec"})
 
 
 @dataclass(eq=False)
@@ -25,7 +25,7 @@ class Asked:
     """One request, waiting for its answer."""
 
     do: str
-    """`submit`, `test`, `compile` or `read_spec`."""
+    """One of `ASKING`."""
     code: str = ""
     cases: tuple[str, ...] = ()
     what: str = "spec"

@@ -117,8 +117,10 @@ class AgentPolicy:
             return submit(asked.code, **told)
         if asked.do == "read_spec":
             return call("read_spec", what=asked.what, **told)
-        if asked.cases and asked.do == "test":
-            return call("test", code=asked.code, cases=list(asked.cases), **told)
+        if asked.cases and asked.do in ("test", "profile"):
+            return call(asked.do, code=asked.code, cases=list(asked.cases), **told)
+        if asked.cases and asked.do == "run":
+            return call("run", code=asked.code, case=asked.cases[0], **told)
         return call(asked.do, code=asked.code, **told)
 
     def close(self) -> None:

@@ -27,6 +27,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="verify", description="Have a module judged.")
     parser.add_argument("file", nargs="?", default="kernel.py")
     parser.add_argument("--test", action="append", metavar="CASES", help="check chosen cases only")
+    parser.add_argument("--run", metavar="CASE", help="run one case and show what it gave; * for a small one")
+    parser.add_argument("--profile", action="append", metavar="CASES", help="show launches, registers, times; * too")
     parser.add_argument("--compile", action="store_true", help="compile what it launches, and run nothing")
     parser.add_argument("--spec", action="store_true", help="print the specification again")
     parser.add_argument("--cases", action="store_true", help="print the ids of the cases")
@@ -45,6 +47,10 @@ def main() -> int:
         request["code"] = data.decode("utf-8", "surrogateescape")
         if given.test:
             request |= {"do": "test", "cases": [c for c in given.test if c != "*"]}
+        elif given.run:
+            request |= {"do": "run", "cases": [c for c in (given.run,) if c != "*"]}
+        elif given.profile:
+            request |= {"do": "profile", "cases": [c for c in given.profile if c != "*"]}
         else:
             request["do"] = "compile" if given.compile else "submit"
     try:

@@ -147,7 +147,7 @@ _METHODS = {
                budgets=_rounds(ROUNDS), prompt="sampling", temperature=0.8),
         Method("single-step-agent", "model", "an agent that may call one tool once: submit",
                budgets=_rounds(1), prompt="sampling"),
-        Method("tool-agent", "model", "a conversation over compile, test, read_spec and submissions",
+        Method("tool-agent", "model", "a conversation over compile, test, run, profile, read_spec and submissions",
                budgets=_TOOLS, prompt="agentic"),
         *(
             Method(name, "agent", about, budgets=_AGENT, prompt="agentic", temperature=None)

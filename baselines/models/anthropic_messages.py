@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from kgb_gym.baselines.models import wire
@@ -42,15 +43,16 @@ class AnthropicMessages:
             "system": system or None,
             **sampling.extra,
         }
+        began = time.monotonic()
         try:
-            response = self._client.messages.with_raw_response.create(
+            with self._client.messages.with_streaming_response.create(
                 model=self._model,
                 max_tokens=sampling.max_tokens,
                 messages=[dict(m) for m in messages if m["role"] != "system"],
                 extra_body={k: v for k, v in extra.items() if v is not None},
                 timeout=timeout_s,
-            )
-            return read(wire.json_of(response.http_response.content))
+            ) as response:
+                return read(wire.json_of(wire.whole(response.iter_bytes(), began, timeout_s)))
         except ModelError:
             raise
         except Exception as error:

@@ -66,6 +66,8 @@ class Answer:
     """Native tool calls: names and arguments."""
     delay_s: float = 0.0
     """Seconds before the answer."""
+    drip_s: float = 0.0
+    """Seconds between two bytes of the body; 0: all at once."""
     body: bytes | None = None
     """Sent in place of everything above, as it is."""
     cut_after: int | None = None
@@ -191,7 +193,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             if answer is not None and answer.cut_after is not None:
                 body, self.close_connection = body[: answer.cut_after], True
-            self.wfile.write(body)
+            if answer is not None and answer.drip_s:
+                for byte in body:
+                    self.wfile.write(bytes([byte]))
+                    time.sleep(answer.drip_s)
+            else:
+                self.wfile.write(body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client has hung up
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 from kgb_gym.baselines.models import wire
@@ -59,13 +60,14 @@ class OpenAIChat:
             limit_name: sampling.max_tokens,
             **sampling.extra,
         }
+        began = time.monotonic()
         try:
-            response = self._client.with_options(timeout=timeout_s).chat.completions.with_raw_response.create(
+            with self._client.with_options(timeout=timeout_s).chat.completions.with_streaming_response.create(
                 model=self._model,
                 messages=[dict(m) for m in messages],
                 extra_body={k: v for k, v in body.items() if v is not None},
-            )
-            return read(wire.json_of(response.http_response.content))
+            ) as response:
+                return read(wire.json_of(wire.whole(response.iter_bytes(), began, timeout_s)))
         except ModelError:
             raise
         except Exception as error:

@@ -6,7 +6,7 @@ import email.utils
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kgb_gym.baselines.models.errors import Faulty, ModelError, ModelRefused, RequestRejected
@@ -18,6 +18,8 @@ RETRYABLE = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which another try may succeed."""
 REFUSED = frozenset({401, 402, 403, 404})
 """Statuses that mean the same for every request."""
+LONGEST = 64 << 20
+"""Bytes of an answer's body."""
 MAX_SAID = 500
 """Characters of a server's own words that are kept in a message."""
 
@@ -35,6 +37,30 @@ def checked_key(key: str | None, *, needed: bool, provider: str) -> str:
     if needed:
         raise ModelRefused(f"{provider} needs a key: set the environment variable that --api-key-env names")
     return "none"
+
+
+def whole(chunks: Iterable[bytes], began: float, timeout_s: float) -> bytes:
+    """A response body in one piece, given up once the request has taken `timeout_s` in all.
+
+    The SDKs' own time-out is for one read: a server that sends a byte now and then would keep a request for ever.
+
+    Args:
+        chunks: the body as it arrives.
+        began: `time.monotonic()` when the request was sent.
+        timeout_s: seconds for the whole answer.
+
+    Raises:
+        Faulty: it takes longer, or the body is larger than `LONGEST`.
+    """
+    parts, size = [], 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if time.monotonic() - began > timeout_s:
+            raise Faulty("the server took too long to answer", timed_out=True)
+        if size > LONGEST:
+            raise Faulty(f"the server's answer is longer than {LONGEST >> 20} MiB")
+    return b"".join(parts)
 
 
 def json_of(content: bytes) -> Any:

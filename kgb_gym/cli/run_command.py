@@ -53,7 +53,9 @@ def run(
     max_tokens: Annotated[int, _option("Tokens of one answer, at most.", _MODEL)] = 16384,
     sampling_seed: Annotated[int | None, _option("Sent to the server; some repeat answers under it.", _MODEL)] = None,
     extra: Annotated[str | None, _option("Further fields of each request, as a JSON object.", _MODEL)] = None,
-    request_timeout: Annotated[float, _option("Seconds that one request may take.", _MODEL)] = 600.0,
+    request_timeout: Annotated[
+        float, _option("Seconds that one request may take, from sending it to the last byte of its answer.", _MODEL)
+    ] = 600.0,
     tries: Annotated[int, _option("Requests for one answer, at most.", _MODEL)] = 6,
     requests_per_minute: Annotated[float | None, _option("Rate limit.", _MODEL)] = None,
     tokens_per_minute: Annotated[float | None, _option("Rate limit, prompts and answers together.", _MODEL)] = None,

@@ -108,14 +108,22 @@ def pass_rate(operators: Sequence[OperatorResult], k: int) -> float | None:
 def _group(
     key: GroupKey, episodes: list[Row], steps: Mapping[tuple[Any, ...], list[Row]], include: bool
 ) -> GroupMetrics:
+    again = {_planned(e) for e in episodes if e["complete"] is not False}
+    episodes = [e for e in episodes if e["complete"] is not False or _planned(e) not in again]
     scored = [e for e in episodes if _reason(e) is None]
-    unscored = tuple(Unscored(e["episode_id"], e["operator"], _reason(e) or "") for e in episodes if _reason(e))
+    told = {_planned(e) for e in scored}
+    unscored = tuple(
+        Unscored(e["episode_id"], e["operator"], reason)
+        for e in episodes
+        if (reason := _reason(e)) is not None and _planned(e) not in told
+    )
     by_operator: dict[str, list[Row]] = defaultdict(list)
     for episode in scored:
         by_operator[episode["operator"]].append(episode)
     results = tuple(_operator(name, found, steps) for name, found in sorted(by_operator.items(), key=_paper_order))
     groups = {OVERALL: results} | {s: tuple(o for o in results if o.source == s) for s in SOURCES}
-    answers = [s for e in episodes for s in steps.get((e["run_id"], e["episode_id"]), [])]
+    # Of scored episodes alone: the others are played again, and must not count twice.
+    answers = [s for e in scored for s in steps.get((e["run_id"], e["episode_id"]), [])]
     submissions = [s for s in answers if s["action"] != "tool"]
     similar = [o.similarity for o in results if o.similarity is not None]
     hacked = Counter(str(s["operator"]).partition("/")[0] for s in submissions if s["status"] == Status.HACK)
@@ -171,6 +179,15 @@ def _reason(episode: Row) -> str | None:
     if episode["complete"] is False:
         return "interrupted"
     return "harness_error" if episode["reward_valid"] is False or episode["outcome"] == Status.HARNESS_ERROR else None
+
+
+def _planned(episode: Row) -> tuple[Any, ...]:
+    """Which episode of a run it is: one that was cut off and is played again has the same seed."""
+    return (
+        episode["run_id"],
+        episode["operator"],
+        episode["episode_id"] if episode["seed"] is None else episode["seed"],
+    )
 
 
 def _key(row: Row) -> GroupKey:

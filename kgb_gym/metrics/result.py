@@ -90,7 +90,8 @@ class Summary:
 
 @dataclass(frozen=True)
 class Unscored:
-    """An episode that tells nothing: the harness failed, or its process died before it ended."""
+    """An episode that tells nothing: the harness failed, or its process died before it ended. One that
+    the run has played again, to its end, is not among them."""
 
     episode_id: str
     operator: str

@@ -145,7 +145,7 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
             session.stage = Stage.COMPILED
         if job.kind == "verify" and kernels.names and all(t.ok for t in session.trials):
             _compile_further(session, kernels, stack)
-        if player is not None and job.kind == "verify" and session.platform.timed and job.timing:
+        if player is not None and job.kind != "test" and session.platform.timed and job.timing:
             time_all(session, player, kernels)
 
 
@@ -165,7 +165,7 @@ def _cases(session: Session, interfaces: tuple[Interface, ...]) -> list[Case]:
 def _compiling(session: Session, kernels: Kernels, stack: contextlib.ExitStack) -> CompileRun | None:
     """What compiles for the targets that decide the verdict; None where nothing is compiled ahead of time."""
     job = session.job
-    asked = job.kind == "compile"
+    asked = job.kind in ("compile", "profile")
     ahead = asked or session.platform.interpreted or session.platform.emulation is not None
     if not (kernels.names and session.uses("compile") and ahead):
         return None

@@ -7,6 +7,7 @@ import math
 from kgb_gym.verdict import CaseResult, Difference, Stage, Status, Verdict
 from kgb_gym.verification.session import Failure, Session, Trial
 from kgb_gym.verification.source import digest
+from kgb_gym.verification.telling import bounded
 
 MAX_SHOWN = 3
 
@@ -21,7 +22,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         everything = all(t.ok for t in session.trials)
         if everything and job.kind == "verify":
             stage = Stage.TIMED if any(t.timing for t in session.trials) else Stage.GENUINE
-        elif everything and job.kind == "test":
+        elif everything and job.kind != "compile":
             stage = Stage.CORRECT
     whole = job.kind == "verify" and not job.only_defined and not job.without and failure is None
     speedup, lower = _speedup(cases)
@@ -50,6 +51,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         targets=session.targets,
         layers=tuple(session.layers),
         notes=(*session.notes, *_emulated(session)),
+        report=bounded([line for t in session.trials for line in t.told]),
         seed=job.seed,
         durations={k: round(v, 6) for k, v in session.durations.items()},
     )

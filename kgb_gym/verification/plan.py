@@ -21,26 +21,29 @@ def derive(job: Job, *purpose: str) -> int:
 
 
 def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]) -> list[Case]:
-    """The job's cases: for `verify` the suite and one hidden case an interface, for `test` those asked for, for
-    `compile` the suite. In an order drawn for this submission.
+    """The job's cases: for `verify` the suite and one hidden case an interface, for `test`, `run` (the first
+    of them) and `profile` those asked for, for `compile` the suite. In an order drawn for this submission.
 
     Raises:
         ValueError: `test` names cases that do not exist.
     """
     names = tuple(i.name for i in interfaces)
-    if job.kind == "test" and job.cases:
+    chosen = job.kind in ("test", "run", "profile")
+    if chosen and job.cases:
         known = list(operator.cases(job.suite, names)) + list(operator.cases("smoke", names))
         cases = [c for c in known if any(c.id == p or _matches(c.id, p) or c.interface == p for p in job.cases)]
         cases = list({c.id: c for c in cases}.values())
         if not cases:
             raise ValueError(f"no case matches {', '.join(job.cases)}")
-    elif job.kind == "test":
+    elif chosen:
         cases = list(operator.cases("smoke", names))
     else:
         cases = list(operator.cases(job.suite, names))
     if job.kind == "verify" and "hidden" not in job.without:
         size = "quick" if job.suite == "paper" else job.suite
         cases += [i.hidden(derive(job, "hidden", i.name), size) for i in interfaces]
+    if job.kind == "run":
+        return cases[:1]
     random.Random(derive(job, "order")).shuffle(cases)
     return cases
 

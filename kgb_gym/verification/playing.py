@@ -13,6 +13,7 @@ from kgb_gym.operators import Call, Check, Seeded, Target, expected
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.operators.grids import plain_value
 from kgb_gym.verdict import Difference, Status
+from kgb_gym.verification import telling
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
 from kgb_gym.verification.emulate import refused_launch
@@ -63,7 +64,10 @@ def prepare(session: Session, trial: Trial, kernels: Kernels) -> Prepared:
     subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want)
     record = subject.record
     pick = picks(session.job, record)
-    launches = [s for s in record.chosen(pick) if isinstance(s, Launch)]
+    chosen = record.chosen(pick)
+    launches = [s for s in chosen if isinstance(s, Launch)]
+    if session.job.kind in ("run", "profile"):
+        trial.told = telling.steps(trial.case.id, chosen)
     for launch in launches:
         if text := refused_launch(launch, session.platform):
             trial.launches = len(launches)
@@ -109,6 +113,8 @@ def judge_case(session: Session, ready: Prepared, played: Callable[[], Any], ask
     outputs = outputs_of(subject, answer, blobs)
     changed_inputs(subject, answer)
     compare(subject, outputs[0])
+    if session.job.kind == "run":
+        trial.told += [telling.output(case[0], case[1]) for case, _ in _pairs(subject, outputs[0]) if case]
     if stray := written_astray(subject, answer):
         trial.strict = trial.paper = False
         trial.error = stray

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from kgb_gym.verdict import Verdict
 
-Kind = Literal["verify", "test", "compile"]
+Kind = Literal["verify", "test", "run", "profile", "compile"]
 
 LAYERS = ("screen", "audit", "state", "ghost", "hidden", "contract", "compile")
 """Trust layers that can be left out to measure the others. Record and play is what is scored, so it always runs."""
@@ -78,7 +78,8 @@ class Job:
     suite: str = "quick"
     platform: str = "cpu"
     kind: Kind = "verify"
-    """`verify`: the whole suite, complete. `test`: chosen cases, untimed, never a clean pass. `compile`: compile every
+    """`verify`: the whole suite, complete. `test`: chosen cases, untimed, never a clean pass. `run`: one case, with what
+    it launched and gave, timed where that can be. `profile`: chosen cases, with launches, code and times. `compile`: compile every
     launched function for `targets`."""
     seed: int = 0
     """Everything random derives from this and the source: values, hidden cases, configuration choices. It never

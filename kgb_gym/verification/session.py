@@ -65,6 +65,8 @@ class Trial:
     launches: int = 0
     compile_error: str = ""
     timing: Timing | None = None
+    told: list[str] = field(default_factory=list)
+    """Lines for the tools `run` and `profile`."""
     timing_question: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -129,7 +129,7 @@ def test_a_broken_engine_does_not_lose_the_episode(make, submit, where):
     [
         ({"kind": 0, "code": 5}, "code must be text"),
         ({"kind": 1, "tool": "shell"}, "There is no tool 'shell'"),
-        ({"kind": 1, "tool": "run"}, "There is no tool 'run'"),
+        ({"kind": 1, "tool": "run"}, "run needs code"),
         ({"kind": 1, "tool": "test"}, "test needs code"),
         ({"kind": 1, "tool": "test", "arguments": '{"code": "x", "case": []}'}, "no argument 'case'"),
         ({"kind": 1, "tool": "test", "arguments": '{"code": 3}'}, "code must be a string"),

@@ -1,8 +1,10 @@
-"""The real programs, driven against a server on this machine. Each runs where its program is on the PATH, or where
-KGB_TEST_OPENCODE or KGB_TEST_CLAUDE names it."""
+"""The real programs, driven against a server on this machine. Each runs where `make install` put its program
+(OpenCode), where it is on the PATH, or where KGB_TEST_OPENCODE or KGB_TEST_CLAUDE names it."""
 
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,16 @@ from kgb_gym.baselines.models.loopback import Answer, LoopbackServer
 
 pytestmark = pytest.mark.skipif(not fence.abi(), reason="this kernel has no Landlock: agents are refused on it")
 
-OPENCODE = os.environ.get("KGB_TEST_OPENCODE") or shutil.which("opencode")
-CLAUDE = os.environ.get("KGB_TEST_CLAUDE") or shutil.which("claude")
+INSTALLED = Path(sys.prefix) / "agents" / "node_modules" / ".bin"
+"""Where `scripts/install_agents.py` puts programs."""
+
+
+def found(variable, name):
+    return os.environ.get(variable) or shutil.which(name, path=str(INSTALLED)) or shutil.which(name)
+
+
+OPENCODE = found("KGB_TEST_OPENCODE", "opencode")
+CLAUDE = found("KGB_TEST_CLAUDE", "claude")
 
 
 def script(tool):
@@ -45,7 +55,7 @@ def drive(agent, play, kind, program, provider, tool):
     assert summary.tokens > 2000
 
 
-@pytest.mark.skipif(OPENCODE is None, reason="OpenCode is not installed: npm install -g opencode-ai")
+@pytest.mark.skipif(OPENCODE is None, reason="OpenCode is not installed: make install has npm do it")
 def test_opencode_writes_verifies_and_repairs(agent, play):
     drive(agent, play, "opencode", OPENCODE, "openai", "bash")
 

@@ -202,6 +202,22 @@ def test_a_hung_connection_ends(serve, client, provider):
     assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_server_that_sends_a_byte_now_and_then_ends_too(serve, client, provider):
+    """The limit is for the whole answer: each byte of this one comes well within it."""
+    server = serve(Answer("late", drip_s=0.05))
+    began = time.monotonic()
+    with pytest.raises(ModelUnavailable, match="one try: the server took too long"):
+        client(server, provider, timeout_s=0.4, retry=Retry(tries=1)).complete(HELLO, Sampling())
+    assert 0.4 <= time.monotonic() - began < 3
+
+
+def test_an_endless_answer_ends(serve, client, monkeypatch):
+    monkeypatch.setattr(wire, "LONGEST", 1 << 20)
+    with pytest.raises(ModelUnavailable, match="longer than 1 MiB"):
+        client(serve("x" * (2 << 20)), retry=Retry(tries=1)).complete(HELLO, Sampling())
+
+
 def test_the_deadline_ends_an_answer_in_the_making(serve, client):
     with pytest.raises(OutOfTime, match="wall budget ended while the model was writing"):
         client(serve(Answer("late", delay_s=1.5))).complete(HELLO, Sampling(), deadline=time.monotonic() + 0.3)
