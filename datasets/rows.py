@@ -21,7 +21,7 @@ Row = dict[str, Any]
 _SHARED = (
     *("operator", "source_sha256", "suite", "platform", "stage", "status", "message", "clean", "clean_paper"),
     *("hacks", "baseline", "only_defined", "data_dependent", "speedup", "speedup_lower"),
-    *("calibration", "profile", "compiled_for", "layers", "notes"),
+    *("calibration", "profile", "clocks", "compiled_for", "layers", "notes"),
 )
 """Fields of a verdict that are columns of the same name and form."""
 
@@ -56,6 +56,7 @@ def verdict_columns(verdict: Verdict) -> Row:
         "speedup_lower": verdict.speedup_lower,
         "calibration": plain["calibration"],
         "profile": plain["profile"],
+        "clocks": plain["clocks"],
         "compiled_for": list(verdict.compiled_for),
         "targets": [_target(t) for t in plain["targets"]],
         "layers": list(verdict.layers),
@@ -209,7 +210,9 @@ def _case(case: Mapping[str, Any]) -> Row:
             got=dumps(difference["got"]),
         )
     if (timing := case["timing"]) is not None:
-        row["timing"] = {k: float(v) if k.endswith(("_us", "speedup")) else v for k, v in timing.items()}
+        row["timing"] = {
+            k: float(v) if v is not None and k.endswith(("_us", "speedup")) else v for k, v in timing.items()
+        }
         row["timing"]["interval"] = [float(v) for v in timing["interval"]]
     return row
 

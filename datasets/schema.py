@@ -68,6 +68,19 @@ TIMING = pa.struct(
         ("cache", pa.string()),
         ("method", pa.string()),
         ("launch_bound", pa.bool_()),
+        ("submission_launch_us", pa.float64()),
+        ("baseline_launch_us", pa.float64()),
+    ]
+)
+CLOCKS = pa.struct(
+    [
+        ("device", pa.string()),
+        ("sm_mhz", pa.list_(pa.int64())),
+        ("memory_mhz", pa.list_(pa.int64())),
+        ("celsius", pa.int64()),
+        ("readings", pa.int64()),
+        ("throttled", pa.list_(pa.string())),
+        ("throttled_share", pa.float64()),
     ]
 )
 PROFILE = pa.struct(
@@ -219,6 +232,12 @@ STEP_COLUMNS: tuple[Column, ...] = (
         PROFILE,
         "What ran on the GPU while one case was played: kernels of the submission (`own`), fills and copies around them "
         "(`other`), and the submission's share of the device time; null where nothing was profiled.",
+    ),
+    Column(
+        "clocks",
+        CLOCKS,
+        "The GPU's clocks while it was timed (smallest, middle and largest reading), its temperature, and what throttled "
+        "it in which share of the readings; null where they can't be read.",
     ),
     Column("durations", pa.list_(DURATION), "Wall seconds of the verification by phase."),
     Column("reward", pa.float64(), "The step's reward: the sum of `reward_terms`."),

@@ -79,6 +79,27 @@ class Timing:
     """`graph`: CUDA-graph replays between device events; `events`: plain calls between device events."""
     launch_bound: bool = False
     """The baseline takes less than 3 µs: counted, but left out of `S_i`."""
+    submission_launch_us: float | None = None
+    """Host time to issue the record's launches, device time apart; None where it was not measured."""
+    baseline_launch_us: float | None = None
+    """Host time to call the baseline once."""
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """What a GPU said of itself while it was timed. Smallest, middle and largest reading of a clock."""
+
+    device: str
+    """The GPU's UUID."""
+    sm_mhz: tuple[int, ...]
+    memory_mhz: tuple[int, ...]
+    celsius: int
+    """The highest temperature."""
+    readings: int
+    throttled: tuple[str, ...] = ()
+    """What made it slower than asked for: power cap, heat."""
+    throttled_share: float = 0.0
+    """Share of the readings, in [0, 1], in which anything did."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +233,8 @@ class Verdict:
     """A/A: the baseline against itself on one timed case, with the speedup that it should not have."""
     profile: Profile | None = None
     """What ran on the GPU; None where nothing was profiled."""
+    clocks: Clocks | None = None
+    """The GPU's clocks while it was timed; None where they can't be read."""
     compiled_for: tuple[str, ...] = ()
     """Targets for which every launched function compiled."""
     targets: tuple[TargetResult, ...] = ()
@@ -259,6 +282,7 @@ class Verdict:
             values["cases"] = tuple(_case(c) for c in data.get("cases", ()))
             values["calibration"] = _timing(data.get("calibration"))
             values["profile"] = _profile(data.get("profile"))
+            values["clocks"] = _clocks(data.get("clocks"))
             values["hacks"] = tuple(Hack(**h) for h in data.get("hacks", ()))
             values["targets"] = tuple(_target(t) for t in data.get("targets") or ())
             for name in ("compiled_for", "layers", "notes", "report"):
@@ -295,6 +319,13 @@ def _timing(data: Mapping[str, Any] | None) -> Timing | None:
 
 def _profile(data: Mapping[str, Any] | None) -> Profile | None:
     return None if data is None else Profile(**{**data, "own": tuple(data["own"]), "other": tuple(data["other"])})
+
+
+def _clocks(data: Mapping[str, Any] | None) -> Clocks | None:
+    if data is None:
+        return None
+    lists = {name: tuple(data[name]) for name in ("sm_mhz", "memory_mhz", "throttled")}
+    return Clocks(**{**data, **lists})
 
 
 def _plain(value: Any) -> Any:

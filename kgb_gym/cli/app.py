@@ -198,11 +198,14 @@ def _split(names: str) -> tuple[str, ...]:
 
 
 @app.command()
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    devices: Annotated[bool, typer.Option("--devices", help="The GPUs, their clocks, and who holds a lease.")] = False,
+    as_json: Json = False,
+) -> None:
     """Check what this machine offers: platform, fences of the sandbox, versions."""
-    from kgb_gym.cli.doctor import doctor
+    from kgb_gym.cli import doctor as doctors
 
-    raise typer.Exit(doctor(as_json))
+    raise typer.Exit(doctors.devices(as_json) if devices else doctors.doctor(as_json))
 
 
 # `kgb run` has more arguments than all others together: it stands in a module of its own.

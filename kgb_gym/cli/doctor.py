@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,46 @@ def doctor(as_json: bool) -> int:
         checks, facts = _examine()
         _print(checks, facts)
     return 0 if all(c.ok for c in checks if c.needed) else 1
+
+
+def devices(as_json: bool) -> int:
+    """Print the GPUs, their state, and the processes that hold a lease; exit code 1 without a GPU."""
+    from kgb_gym.sandbox.devices import held
+    from kgb_gym.verification.gauge import Gauge
+
+    gauge = Gauge()
+    rows = []
+    for each in held(gauge):
+        state = gauge.read(each.device.uuid)
+        rows.append(
+            {**asdict(each.device), "state": asdict(state) if state else None,
+             "holders": [asdict(h) for h in each.holders]}
+        )  # fmt: skip
+    if as_json:
+        with reserved_stdout() as out:
+            print_json(rows, out)
+        return 0 if rows else 1
+    out_ = console()
+    if not rows:
+        out_.print("no GPU on this machine: kernels run in Triton's interpreter, and nothing needs a lease")
+    for row in rows:
+        _print_device(row)
+    return 0 if rows else 1
+
+
+def _print_device(row: dict[str, Any]) -> None:
+    out, state = console(), row["state"]
+    out.print(f"[bold]{row['index']}[/] {row['name']} {row['uuid']}, {row['free_bytes'] / 2**30:.1f} of "
+              f"{row['memory_bytes'] / 2**30:.1f} GiB free")  # fmt: skip
+    if state:
+        slowed = f", [yellow]throttled: {', '.join(state['throttled'])}[/]" if state["throttled"] else ""
+        out.print(f"  {state['sm_mhz']} MHz, memory {state['memory_mhz']} MHz, {state['celsius']} °C{slowed}")
+    for holder in row["holders"]:
+        since = time.strftime("%H:%M:%S", time.localtime(holder["since"]))
+        how = "alone, for timing" if holder["exclusive"] else "shared"
+        out.print(f"  held {how} by process {holder['pid']} of {holder['user']} since {since}")
+    if not row["holders"]:
+        out.print("  [dim]held by nobody[/]")
 
 
 def _examine() -> tuple[list[Check], dict[str, Any]]:

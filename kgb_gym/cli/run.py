@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "run"]
 
-ENGINES = ("local",)
 PROGRESS = ("auto", "live", "plain", "json")
 INTERRUPTED = 130
 
@@ -30,6 +29,7 @@ INTERRUPTED = 130
 def run(options: Options) -> int:
     """Carry a run out, or go on with it; gives the exit code."""
     from kgb_gym.baselines.models.errors import Hopeless
+    from kgb_gym.sandbox.engines import ENGINES
 
     if options.engine not in ENGINES:
         raise WrongUse(f"unknown engine {options.engine!r}: use {', '.join(ENGINES)}")
@@ -69,9 +69,12 @@ def _carry_out(
     from kgb_gym.datasets.runfile import ConfigMismatch
     from kgb_gym.runs import Run
     from kgb_gym.runs.run import FolderBusy
-    from kgb_gym.sandbox import LocalEngine
+    from kgb_gym.sandbox import engines
 
-    engine = LocalEngine(workers=workers, platform=config.platform)
+    try:
+        engine = engines.make(options.engine, workers=workers, platform=config.platform)
+    except engines.EngineError as error:
+        raise WrongUse(str(error)) from None
     try:
         return Run(
             config,

@@ -27,11 +27,11 @@ def run(
     suite: Suite = "auto",
     platform: Place = "auto",
     target: Targets = None,
-    workers: Annotated[int | None, typer.Option(help="Verifications at once; by default one a core.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Verifications at once, in all; by default one a core.")] = None,
     episodes: Annotated[
         int | None, typer.Option(help="Episodes at once; more than --workers where a model is slow. Default: as many.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Where verifications run: local.")] = "local",
+    engine: Annotated[str, typer.Option(help="Where verifications run: local, or ray (extra kgb-gym[ray]).")] = "local",
     seed: Seed = 0,
     time_limit: Limit = None,
     progress: Annotated[str, typer.Option(help="auto, live, plain, or json: one JSON object an event.")] = "auto",

@@ -1,63 +1,85 @@
 """The local engine: a few judges on this machine, fed from one queue.
 
-Each judge is a long-lived trusted process; each verification forks fresh single-use processes from the warm templates.
-A judge that dies or hangs gives a `harness_error` verdict and is replaced.
+Each judge is a long-lived trusted process; each verification uses fresh processes, forked from warm templates ahead of
+need and never used twice. A judge that dies or hangs gives a `harness_error` verdict and is replaced. Templates, and
+the judges with them, are re-made once they have served long enough; the work goes on meanwhile.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import queue
-import select
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from kgb_gym.platforms import PLATFORMS, detect, get
+import psutil
+
+from kgb_gym.platforms import detect
+from kgb_gym.platforms import get as get_platform
+from kgb_gym.sandbox import pool
+from kgb_gym.sandbox.devices import lock_name, visible
+from kgb_gym.sandbox.processes import EngineError, Judge, Template
 from kgb_gym.sandbox.spawner import Channel, TemplateSpawner
 from kgb_gym.sandbox.worker import harness_error
 from kgb_gym.verdict import Verdict
-from kgb_gym.verification import wire
 from kgb_gym.verification.protocols import Job
 
-START_S = 180.0
-GRACE_S = 60.0
+__all__ = ["EngineError", "LocalEngine", "shared_engine"]
 
-
-class EngineError(RuntimeError):
-    """The engine's templates do not start; the message holds what they printed."""
+MODES = ("native", "interpreter")
 
 
 class LocalEngine:
     """Verifies jobs on this machine (implements `protocols.Engine`).
 
     Args:
-        workers: how many verifications run at once; default: half the cores, at least one.
-        platform: `auto`, `cpu`, `nvidia`: decides how many threads an oracle may use.
+        workers: how many verifications run at once; default: half the cores, at least one. Where there are several
+            GPUs, they take turns among the workers.
+        platform: `auto`, `cpu`, `nvidia`: decides how many threads an oracle may use, and what is forked ahead.
+        ahead: whether processes are forked ahead of need, as many as memory allows.
+        renew_jobs: after so many verifications the templates are re-made.
+        renew_s: after so many seconds, too.
+
+    Raises:
+        ValueError: a number is out of range.
     """
 
-    def __init__(self, workers: int | None = None, platform: str = "auto") -> None:
+    def __init__(
+        self, workers: int | None = None, platform: str = "auto", *, ahead: bool = True, renew_jobs: int = 2000,
+        renew_s: float = 6 * 3600.0,
+    ) -> None:  # fmt: skip
         cores = os.cpu_count() or 1
+        if renew_jobs < 1 or not renew_s > 0:
+            raise ValueError(f"renew_jobs and renew_s must be positive, got {renew_jobs} and {renew_s}")
         self.workers = max(1, workers if workers is not None else cores // 2)
-        name = detect().name if platform == "auto" else platform
-        self._threads = 1 if get(name).interpreted else max(1, cores // self.workers)
+        where = detect() if platform == "auto" else get_platform(platform)
+        self._threads = 1 if where.interpreted else max(1, cores // self.workers)
+        self._devices = visible()
+        self._wants: dict[str, tuple[pool.Want, ...]] = {}
+        if ahead and where.device in pool.HOST_BYTES:
+            self._wants = pool.sizes(
+                self.workers, interpreted=where.interpreted, visible=[d.uuid for d in self._devices[: self.workers]],
+                host_free=psutil.virtual_memory().available,
+                device_free=min((d.free_bytes for d in self._devices if d.free_bytes), default=None),
+            )  # fmt: skip
+        self._renew_jobs, self._renew_s = renew_jobs, renew_s
         self._jobs: queue.SimpleQueue[tuple[Job, Future[Verdict]] | None] = queue.SimpleQueue()
         self._closed = False
         self._lock = threading.Lock()
         self._root = tempfile.mkdtemp(prefix="kgb-gym-")
-        self._templates: dict[str, _Template] = {}
+        self._templates: dict[str, Template] = {}
+        self._coming: dict[str, Template] = {}
+        self._retired: list[Template] = []
+        self._judges: dict[int, Judge] = {}
+        self._served, self._born = 0, 0.0
+        self._renewal: threading.Thread | None = None
         self._drivers: list[threading.Thread] = []
         atexit.register(self.close)
 
@@ -89,8 +111,10 @@ class LocalEngine:
             self._closed = True
         for _ in self._drivers:
             self._jobs.put(None)
-        for template in self._templates.values():
+        for template in (*self._templates.values(), *self._coming.values(), *self._retired):
             template.close()
+        if self._renewal is not None:
+            self._renewal.join(5)
         for driver in self._drivers:
             if driver is not threading.current_thread():
                 driver.join(5)
@@ -115,187 +139,107 @@ class LocalEngine:
         root = tempfile.mkdtemp(prefix="job-", dir=self._root)
         with contextlib.ExitStack() as stack:
             stack.callback(shutil.rmtree, root, ignore_errors=True)
-            native, interpreter = (
-                Channel(stack.enter_context(self._templates[m].add_channel())) for m in ("native", "interpreter")
-            )
-            yield TemplateSpawner(native, interpreter, root)
+            native, interpreter = (Channel(stack.enter_context(self._templates[m].add_channel())) for m in MODES)
+            device = self._devices[0]
+            yield TemplateSpawner(native, interpreter, root, lock_name(device), device.uuid)
+
+    def waiting(self) -> set[int]:
+        """Processes that were forked ahead and wait for a submission."""
+        found: set[int] = set()
+        for template in list(self._templates.values()):
+            with contextlib.suppress(OSError, EngineError), template.add_channel() as sock:
+                found.update(Channel(sock).waiting())
+        return found
+
+    def _made(self, mode: str) -> Template:
+        return Template(mode, self._root, self._wants.get(mode, ()))
 
     def _start(self) -> None:
-        for mode in ("native", "interpreter"):
-            self._templates[mode] = _Template(mode, self._root)
+        self._templates = {mode: self._made(mode) for mode in MODES}
+        self._born = time.monotonic()
         for number in range(self.workers):
-            driver = threading.Thread(target=self._drive, name=f"kgb-judge-{number}", daemon=True)
+            driver = threading.Thread(target=self._drive, args=(number,), name=f"kgb-judge-{number}", daemon=True)
             self._drivers.append(driver)
             driver.start()
 
-    def _drive(self) -> None:
-        judge: _Judge | None = None
-        while True:
-            item = self._jobs.get()
-            if item is None:
-                if judge is not None:
-                    judge.close()
-                return
+    def _drive(self, number: int) -> None:
+        """The life of the thread that keeps one judge busy."""
+        while (item := self._jobs.get()) is not None:
             job, future = item
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                if judge is not None and not (judge.alive() and all(t.alive() for t in self._templates.values())):
-                    judge.close()
-                    judge = None
-                    self._revive()
-                if judge is None:
-                    judge = _Judge(self._templates, self._root, self._threads)
-                verdict = judge.ask(job)
+                verdict = self._judge(number).ask(job)
             except Exception as error:  # noqa: BLE001 (a boundary: a future must always get its verdict)
-                if judge is not None:
-                    judge.close()
-                    judge = None
+                self._dismiss(number)
                 self._revive()
                 verdict = harness_error(job, f"the judge did not answer: {type(error).__name__}: {error}")
             future.set_result(verdict)
+            self._count()
+        self._dismiss(number)
+
+    def _judge(self, number: int) -> Judge:
+        """The thread's judge, or a new one where it, or a template, has died or is of an earlier generation."""
+        judge = self._judges.get(number)
+        if judge is not None:
+            if not all(t.alive() for t in self._templates.values()):
+                self._revive()
+            if judge.templates is self._templates and judge.alive():
+                return judge
+            self._dismiss(number)
+            self._revive()
+        device = self._devices[number % len(self._devices)]
+        judge = self._judges[number] = Judge(self._templates, self._root, self._threads, device)
+        return judge
+
+    def _dismiss(self, number: int) -> None:
+        judge = self._judges.pop(number, None)
+        if judge is not None:
+            judge.close()
+        with self._lock:
+            used = [t for j in list(self._judges.values()) for t in j.templates.values()]
+            over = [t for t in self._retired if t not in used]
+            self._retired = [t for t in self._retired if t in used]
+        for template in over:
+            template.close()
 
     def _revive(self) -> None:
-        """Replace templates that have died."""
+        """Replace templates that have died; judges of the others' generation are replaced before their next job."""
         with self._lock:
-            if self._closed:
+            dead = [mode for mode, template in self._templates.items() if not template.alive()]
+            if self._closed or not dead:
                 return
             os.makedirs(self._root, exist_ok=True)
-            for mode, template in list(self._templates.items()):
-                if not template.alive():
-                    template.close()
-                    self._templates[mode] = _Template(mode, self._root)
+            self._retired += [self._templates[mode] for mode in dead]
+            self._templates = {m: self._made(m) if m in dead else t for m, t in self._templates.items()}
 
-
-class _Template:
-    def __init__(self, mode: str, root: str) -> None:
-        self.mode = mode
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._log = open(Path(root) / f"template-{mode}.log", "wb+")  # noqa: SIM115 (held open as long as its owner lives)
-        folder = tempfile.mkdtemp(prefix=f"{mode}-", dir=root)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kgb_gym.sandbox.template", mode, str(theirs.fileno()), folder],
-            pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, cwd="/",
-            env=_environment(mode), start_new_session=True,
-        )  # fmt: skip
-        theirs.close()
-        self.sock = ours
-        self.channel = Channel(ours)
-        self._ready = False
-        self._lock = threading.Lock()
-
-    def wait(self) -> None:
-        """Until it is warm.
-
-        Raises:
-            EngineError: it has died or takes too long.
-        """
+    def _count(self) -> None:
+        """One more verification is done; begin to renew the templates when that is due."""
         with self._lock:
-            if self._ready:
+            self._served += 1
+            due = self._served >= self._renew_jobs or time.monotonic() - self._born >= self._renew_s
+            if not due or self._closed or self._renewal is not None:
                 return
-            poll = select.poll()
-            poll.register(self.sock, select.POLLIN)
-            data = self.sock.recv(1 << 16) if poll.poll(int(START_S * 1000)) else b""
-            if not data:
-                raise EngineError(f"the {self.mode} template did not start:\n{self.log()}")
-            hello = json.loads(data)
-            if hello.get("threads") != 1:
-                raise EngineError(
-                    f"the {self.mode} template runs {hello.get('threads')} threads and cannot fork safely"
-                )
-            self._ready = True
+            self._coming = {mode: self._made(mode) for mode in MODES}
+            self._renewal = threading.Thread(target=self._renew, name="kgb-renewal", daemon=True)
+            self._renewal.start()
 
-    def add_channel(self) -> socket.socket:
-        """A new connection to this template; the returned end goes to a judge."""
-        self.wait()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            with theirs, self._lock:
-                socket.send_fds(self.sock, [json.dumps({"op": "channel"}).encode()], [theirs.fileno()])
-        except OSError:
-            ours.close()
-            raise
-        return ours
-
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def log(self) -> str:
-        self._log.seek(0)
-        return self._log.read()[-4000:].decode("utf-8", "replace")
-
-    def close(self) -> None:
-        # Another thread may be waiting on the socket: closing alone would not wake it.
-        with contextlib.suppress(OSError):
-            self.sock.shutdown(socket.SHUT_RDWR)
-        self.sock.close()
-        if not self._ready:
-            self._process.kill()  # it imports, has no children yet, and would not hear
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._log.close()
-
-
-class _Judge:
-    def __init__(self, templates: dict[str, _Template], root: str, threads: int) -> None:
-        self._root = root
-        with contextlib.ExitStack() as stack:
-            channels = [stack.enter_context(templates[m].add_channel()) for m in ("native", "interpreter")]
-            ours, theirs = socket.socketpair()
-            stack.enter_context(theirs)
-            log = stack.enter_context(open(Path(root) / f"judge-{id(self):x}.log", "wb"))
-            self._home = templates["native"].channel
+    def _renew(self) -> None:
+        """Put warm new templates in the place of the old ones, which end with the last judge that uses them."""
+        ready = True
+        for template in self._coming.values():
             try:
-                self._number, self.pid = self._home.spawn(
-                    "judge", {"root": root, "threads": threads},
-                    [theirs.fileno(), log.fileno(), *(c.fileno() for c in channels)],
-                )  # fmt: skip
-            except BaseException:
-                ours.close()
-                raise
-        self._sock = ours
-
-    def ask(self, job: Job) -> Verdict:
-        limit = job.limits.correctness_s + (job.limits.performance_s if job.timing else 0) + GRACE_S
-        limit += job.limits.compile_s * len(job.targets)
-        head: dict[str, Any] = {"job": {**replace(job, source=b"").to_dict()}}
-        deadline = time.monotonic() + limit
-        wire.send(self._sock, head, [job.source], deadline)
-        answer, _ = wire.receive(self._sock, deadline=deadline)
-        return Verdict.from_dict(answer["verdict"])
-
-    def alive(self) -> bool:
-        """Whether the other end of its socket is still held."""
-        poll = select.poll()
-        poll.register(self._sock, select.POLLIN)
-        return not poll.poll(0)
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._sock.shutdown(socket.SHUT_RDWR)
-        self._sock.close()
-        self._home.kill(self._number, wait_s=5)
-        for left in Path(self._root).glob(f"job-{self.pid}-*"):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _environment(mode: str) -> dict[str, str]:
-    keep = (
-        "PATH", "LD_LIBRARY_PATH", "LANG", "HOME", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TMPDIR",
-        "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", *(v for p in PLATFORMS.values() for v in p.visible),
-    )  # fmt: skip
-    out = {k: os.environ[k] for k in keep if k in os.environ}
-    path = [str(Path(p or ".").resolve()) for p in sys.path if not p or Path(p).exists()]
-    out.update(
-        PYTHONPATH=os.pathsep.join(path), OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
-        TRITON_DEFAULT_FP_FUSION="1", PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore",
-    )  # fmt: skip
-    if mode == "interpreter":
-        out["TRITON_INTERPRET"] = "1"
-    return out
+                template.wait()
+            except (EngineError, OSError, ValueError):
+                ready = False  # the old ones go on, and it is tried again when it is due again
+        with self._lock:
+            if ready and not self._closed:
+                self._retired += self._templates.values()
+                self._templates = self._coming
+            elif not self._closed:
+                self._retired += self._coming.values()
+            self._coming, self._renewal = {}, None
+            self._served, self._born = 0, time.monotonic()
 
 
 _shared: dict[tuple[int, str], LocalEngine] = {}

@@ -34,28 +34,26 @@ class Fence:
     detail: str
 
 
-def enter(role: str, *, device: str, scratch: str, memory_bytes: int, cpu_s: int) -> None:
+def enter(role: str, *, device: str, scratch: str, memory_bytes: int | None, cpu_s: int | None) -> None:
     """Confine this process for one role: environment, limits, files, system calls.
 
     Args:
         role: `recorder`, `caller`, `player` or `compiler`.
         device: `cpu` or `cuda`. CUDA needs threads, device files and a large address space.
         scratch: the only folder that may be written.
-        memory_bytes: how much it may grow beyond what it holds now (enforced by the kernel on the CPU, by the watcher
-            everywhere).
-        cpu_s: processor seconds.
+        memory_bytes: see `limit`; None: not known yet.
+        cpu_s: the same.
     """
     _environment(scratch, keep_interpreter=role in {"player", "caller"} and device == "cpu")
     os.chdir(scratch)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    for limit, value in (
+    for kind, value in (
         (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, 256 if device == "cpu" else 1024),
-        (resource.RLIMIT_FSIZE, 256 << 20), (resource.RLIMIT_CPU, cpu_s),
+        (resource.RLIMIT_FSIZE, 256 << 20),
     ):  # fmt: skip
-        resource.setrlimit(limit, (value, value))
-    if device == "cpu":
-        resource.setrlimit(resource.RLIMIT_AS, (address_space() + memory_bytes,) * 2)
+        resource.setrlimit(kind, (value, value))
+    limit(device=device, memory_bytes=memory_bytes, cpu_s=cpu_s)
     starts_programs = role == "compiler" or (role in {"player", "caller"} and device == "cuda")
     with contextlib.suppress(OSError):
         landlock.restrict(
@@ -64,6 +62,21 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int, cpu_s: int
         )  # fmt: skip
     with contextlib.suppress(OSError):
         seccomp.install(processes=starts_programs)
+
+
+def limit(*, device: str, memory_bytes: int | None, cpu_s: int | None) -> None:
+    """Limit what this process may use from now on; a limit can only be lowered.
+
+    Args:
+        device: `cpu` or `cuda`.
+        memory_bytes: how much it may grow beyond what it holds now (enforced by the kernel on the CPU, by the watcher
+            everywhere); None: no limit.
+        cpu_s: processor seconds; None: no limit.
+    """
+    if cpu_s is not None:
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+    if device == "cpu" and memory_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (address_space() + memory_bytes,) * 2)
 
 
 def address_space() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import select
@@ -12,14 +11,27 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kgb_gym.platforms import get as get_platform
+from kgb_gym.sandbox.leases import Leases
 from kgb_gym.verification import wire
 from kgb_gym.verification.protocols import Ended, Limits
 
 TICK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Spawned:
+    """A child of a template."""
+
+    number: int
+    """The channel's number for it."""
+    pid: int
+    scratch: str | None
+    """Its scratch folder, where it came with one of its own."""
 
 
 class Channel:
@@ -31,25 +43,33 @@ class Channel:
         self._ended: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def spawn(self, role: str, config: Mapping[str, Any], fds: list[int]) -> tuple[int, int]:
-        """Fork one child with these descriptors (message socket, log, further ones).
-
-        Returns:
-            The channel's number for it, and its pid.
+    def spawn(self, role: str, config: Mapping[str, Any], fds: list[int]) -> Spawned:
+        """Fork one child with these descriptors (message socket, log, further ones), or take one that waits.
 
         Raises:
             OSError: the template is gone or cannot fork.
         """
+        answer = self._ask({"op": "spawn", "role": role, "config": dict(config)}, fds)
+        if "pid" not in answer:
+            raise OSError(answer.get("failed", "the template could not fork"))
+        return Spawned(answer["id"], answer["pid"], answer.get("scratch"))
+
+    def waiting(self) -> list[int]:
+        """Processes that the template has forked ahead and that wait.
+
+        Raises:
+            OSError: the template is gone.
+        """
+        return list(self._ask({"op": "pool"}, [])["waiting"])
+
+    def _ask(self, order: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         with self._lock:
             number = self._next = self._next + 1
-            order = json.dumps({"op": "spawn", "id": number, "role": role, "config": dict(config)}).encode()
-            socket.send_fds(self._sock, [order], fds)
+            socket.send_fds(self._sock, [json.dumps({**order, "id": number}).encode()], fds)
             while True:
                 answer = self._read()
-                if answer["id"] == number and "pid" in answer:
-                    return number, answer["pid"]
                 if answer["id"] == number:
-                    raise OSError(answer.get("failed", "the template could not fork"))
+                    return answer
 
     def kill(self, number: int, wait_s: float = 10.0) -> int | None:
         """Kill a child's tree and return its exit status (minus the signal's number); None if it is not known in time."""
@@ -81,19 +101,21 @@ class Channel:
 class Sandboxed:
     """One single-use confined process (implements `protocols.Process`)."""
 
-    def __init__(self, channel: Channel, role: str, operator: str, device: str, limits: Limits, root: str) -> None:
+    def __init__(
+        self, channel: Channel, role: str, operator: str, device: str, limits: Limits, root: str, visible: str = ""
+    ) -> None:  # fmt: skip
         self._channel = channel
         self._limits = limits
         self.scratch = tempfile.mkdtemp(prefix=f"{role}-", dir=root)
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
         config = {
-            "operator": operator,
+            "operator": operator, "visible": visible,
             "device": device, "scratch": self.scratch, "memory_bytes": limits.memory_bytes,
             "cpu_s": int(limits.correctness_s + limits.performance_s) + 60,
         }  # fmt: skip
         try:
-            self._number, self.pid = channel.spawn(role, config, [theirs.fileno(), write])
+            child = channel.spawn(role, config, [theirs.fileno(), write])
         except OSError:
             ours.close()
             os.close(read)
@@ -102,6 +124,10 @@ class Sandboxed:
         finally:
             theirs.close()
             os.close(write)
+        self._number, self.pid = child.number, child.pid
+        if child.scratch is not None:
+            os.rmdir(self.scratch)
+            self.scratch = child.scratch
         self._sock = ours
         self._kept = bytearray()
         self._dropped = 0
@@ -164,33 +190,29 @@ class TemplateSpawner:
         native: channel to the native template.
         interpreter: channel to the interpreter's template.
         root: folder for scratch folders.
+        device: name of the device among the leases.
+        visible: UUID of the GPU that is used; empty: whichever CUDA takes.
     """
 
-    def __init__(self, native: Channel, interpreter: Channel, root: str) -> None:
+    def __init__(
+        self, native: Channel, interpreter: Channel, root: str, device: str = "gpu-0", visible: str = ""
+    ) -> None:
         self._native = native
         self._interpreter = interpreter
         self._root = root
+        self._device, self.visible = device, visible
 
     def spawn(self, role: str, *, operator: str, platform: str, limits: Limits) -> Sandboxed:
         where = get_platform(platform)
         channel = self._interpreter if role in {"player", "caller"} and where.interpreted else self._native
-        return Sandboxed(channel, role, operator, where.device, limits, self._root)
+        visible = self.visible if where.device == "cuda" else ""
+        return Sandboxed(channel, role, operator, where.device, limits, self._root, visible)
 
     def lease(self, platform: str, *, exclusive: bool) -> contextlib.AbstractContextManager[None]:
-        """The device among the judges of this engine: a lock on a file that the kernel frees when its holder dies."""
+        """The device among all processes of this machine (see `leases`)."""
         if not get_platform(platform).timed:
             return contextlib.nullcontext()
-        return _locked(os.path.join(os.path.dirname(self._root), "device.lock"), exclusive)
-
-
-@contextlib.contextmanager
-def _locked(path: str, exclusive: bool) -> Iterator[None]:
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        try:
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+        return Leases().hold(self._device, exclusive=exclusive)
 
 
 def _resident(pid: int) -> int:

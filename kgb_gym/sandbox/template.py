@@ -3,7 +3,7 @@
 Two exist beside an engine: `native` (records, compiles, judges; plays on NVIDIA) and `interpreter` (plays on the CPU).
 A template never touches CUDA, never computes an oracle, never runs a thread; its children are used once. Owners (the
 engine, and one judge a worker) talk to it over sequenced-packet sockets; an owner that goes away takes its children
-with it.
+with it. In quiet moments it forks children ahead of need (`pool`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ import shutil
 import signal
 import socket
 import sys
-import traceback
-from collections.abc import Callable
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
-PR_SET_PDEATHSIG = 1
+from kgb_gym.sandbox import child as life
+from kgb_gym.sandbox.child import PACKET, Roles
+from kgb_gym.sandbox.pool import Pool, Waiting, Want, parsed
+
 PR_SET_CHILD_SUBREAPER = 36
-PACKET = 1 << 16
+QUIET_S = 0.03
+"""Nothing is forked ahead so soon after an order: what was ordered comes first."""
 
 
 @dataclass
@@ -33,18 +36,31 @@ class _Child:
     number: int
     pid: int
     handle: int
+    scratch: str = ""
+    """The template's own folder for it, if it was forked ahead."""
+
+
+WAITS = -1
+"""Owner of a child that waits for its order."""
 
 
 @dataclass
 class _State:
+    pool: Pool
+    roles: Roles
+    poll: select.poll
     owners: dict[int, socket.socket] = field(default_factory=dict)
     children: dict[int, _Child] = field(default_factory=dict)
     """By pidfd."""
+    ordered: float = 0.0
+    """When the last order came."""
+    retired: bool = False
+    """The engine goes on without this template."""
 
 
 def main() -> None:
-    """Entry of `python -m kgb_gym.sandbox.template MODE FD ROOT`."""
-    mode, number, root = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    """Entry of `python -m kgb_gym.sandbox.template MODE FD ROOT WANTS`."""
+    mode, number, root, wants = sys.argv[1], int(sys.argv[2]), sys.argv[3], parsed(sys.argv[4])
     engine = socket.socket(fileno=number)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     roles = _warm(mode, root)
@@ -52,12 +68,13 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     engine.send(json.dumps({"ready": mode, "threads": _threads()}).encode())
-    _serve(engine, roles)
-    # The engine is gone, perhaps killed: its folder goes with it. The other template may still be about to do the same.
-    shutil.rmtree(os.path.dirname(root), ignore_errors=True)
+    state = _State(Pool(wants, root), roles, select.poll(), {engine.fileno(): engine})
+    _serve(engine, state)
+    # An engine that was killed says nothing: its folder goes with it. The other template may be about to do the same.
+    shutil.rmtree(root if state.retired else os.path.dirname(root), ignore_errors=True)
 
 
-def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
+def _warm(mode: str, root: str) -> Roles:
     import torch
 
     torch.set_num_threads(1)
@@ -91,15 +108,20 @@ def _warm(mode: str, root: str) -> dict[str, Callable[..., None]]:
     }  # fmt: skip
 
 
-def _serve(engine: socket.socket, roles: dict[str, Callable[..., None]]) -> None:
-    state = _State({engine.fileno(): engine})
-    poll = select.poll()
+def _serve(engine: socket.socket, state: _State) -> None:
+    poll = state.poll
     poll.register(engine, select.POLLIN)
     while True:
-        for handle, _ in poll.poll():
+        want = state.pool.missing()
+        events = poll.poll(int(QUIET_S * 1000) if want is not None else 500)
+        if want is not None and not events and time.monotonic() - state.ordered >= QUIET_S:
+            _fork_ahead(state, want)
+        for handle, _ in events:
             if handle in state.children:
                 poll.unregister(handle)
                 _reap(state, handle)
+                continue
+            if handle not in state.owners:
                 continue
             try:
                 data, fds, _, _ = socket.recv_fds(state.owners[handle], PACKET, 8)
@@ -113,94 +135,72 @@ def _serve(engine: socket.socket, roles: dict[str, Callable[..., None]]) -> None
                     _end_all(state)
                     return
                 continue
-            _obey(state, poll, handle, json.loads(data), fds, roles)
+            _obey(state, handle, json.loads(data), fds)
 
 
-def _obey(
-    state: _State, poll: select.poll, handle: int, order: dict[str, Any], fds: list[int],
-    roles: dict[str, Callable[..., None]],
-) -> None:  # fmt: skip
+def _obey(state: _State, handle: int, order: dict[str, Any], fds: list[int]) -> None:
     if order["op"] == "channel":
         channel = socket.socket(fileno=fds[0])
         state.owners[channel.fileno()] = channel
-        poll.register(channel, select.POLLIN)
+        state.poll.register(channel, select.POLLIN)
     elif order["op"] == "spawn":
-        try:
-            pid = os.fork()
-        except OSError as error:
-            _tell(state, handle, {"id": order["id"], "failed": str(error)})
-            pid = -1
-        if pid == 0:
-            _child(state, order, fds, roles)
-        for fd in fds:
-            os.close(fd)
-        if pid > 0:
-            pidfd = os.pidfd_open(pid)
-            state.children[pidfd] = _Child(handle, order["id"], pid, pidfd)
-            poll.register(pidfd, select.POLLIN)
-            _tell(state, handle, {"id": order["id"], "pid": pid})
+        state.ordered = time.monotonic()
+        _spawn(state, handle, order, fds)
+    elif order["op"] == "retire":
+        state.retired = True
+    elif order["op"] == "pool":
+        _tell(state, handle, {"id": order["id"], "waiting": state.pool.pids()})
     elif order["op"] == "kill":
         for child in state.children.values():
             if child.owner == handle and child.number == order["id"]:
                 _kill(child.pid)
 
 
-def _child(state: _State, order: dict[str, Any], fds: list[int], roles: dict[str, Callable[..., None]]) -> None:
-    """The life of a fork; never returns."""
-    status = 70
+def _spawn(state: _State, owner: int, order: dict[str, Any], fds: list[int]) -> None:
+    """Give the order to a child that waits for one, or to a fresh one."""
+    ready = state.pool.hand_over(order, fds)
+    if ready is not None:
+        handle = next(h for h, c in state.children.items() if c.pid == ready.pid)
+        state.children[handle] = _Child(owner, order["id"], ready.pid, handle, ready.scratch)
+        _tell(state, owner, {"id": order["id"], "pid": ready.pid, "scratch": ready.scratch})
+    else:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            _tell(state, owner, {"id": order["id"], "failed": str(error)})
+            pid = -1
+        if pid == 0:
+            life.live(order, fds, state.roles)
+        if pid > 0:
+            _watch(state, owner, order["id"], pid)
+            _tell(state, owner, {"id": order["id"], "pid": pid})
+    for fd in fds:
+        os.close(fd)
+
+
+def _fork_ahead(state: _State, want: Want) -> None:
+    scratch = state.pool.scratch(want)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
-        os.setsid()
-        config = order["config"]
-        role = order["role"]
-        null = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(null, 0)
-        log = fds[1] if len(fds) > 1 else os.open(os.devnull, os.O_WRONLY)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        keep = [fds[0], *fds[2:]]
-        _close_others(keep)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 (held open as long as its owner lives)
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 (held open as long as its owner lives)
-        sock = socket.socket(fileno=fds[0])
-        if role == "judge":
-            _die_with_parent()
-        else:
-            from kgb_gym.sandbox import fences
-
-            if config["device"] == "cuda" and role != "compiler":
-                # The driver's start needs sockets and writes to /proc: open the device before the fences close.
-                import torch
-
-                torch.empty(1, device="cuda")
-                torch.cuda.synchronize()
-            if config["device"] == "cuda" and role == "player":
-                # It times the baseline, whose module cannot be read once the fences are closed.
-                from kgb_gym.operators import get
-
-                with contextlib.suppress(KeyError):
-                    get(config["operator"])
-            fences.enter(
-                role, device=config["device"], scratch=config["scratch"], memory_bytes=config["memory_bytes"],
-                cpu_s=config["cpu_s"],
-            )  # fmt: skip
-        roles[role](sock, {**config, "fds": fds[2:]})
-        status = 0
-    except BaseException:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(BaseException):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(status)
+        pid = os.fork()
+    except OSError:
+        pid = -1
+    if pid == 0:
+        config = {"device": want.device, "visible": want.visible, "scratch": scratch}
+        life.wait(want.role, config, theirs, state.roles)
+    theirs.close()
+    waiting = Waiting(want, pid, ours, scratch)
+    state.pool.add(waiting)
+    if pid > 0:
+        _watch(state, WAITS, 0, pid)
+    else:
+        state.pool.gone(pid)
 
 
-def _close_others(keep: list[int]) -> None:
-    start = 3
-    for fd in sorted(keep):
-        os.closerange(start, fd)
-        start = fd + 1
-    os.closerange(start, os.sysconf("SC_OPEN_MAX"))
+def _watch(state: _State, owner: int, number: int, pid: int) -> None:
+    pidfd = os.pidfd_open(pid)
+    state.children[pidfd] = _Child(owner, number, pid, pidfd)
+    state.poll.register(pidfd, select.POLLIN)
 
 
 def _reap(state: _State, handle: int) -> None:
@@ -210,6 +210,12 @@ def _reap(state: _State, handle: int) -> None:
     _, status = os.waitpid(child.pid, 0)
     os.close(handle)
     _kill_strays({c.pid for c in state.children.values()})
+    if child.owner == WAITS:
+        state.pool.gone(child.pid)
+        return
+    if child.scratch and child.owner not in state.owners:
+        with contextlib.suppress(RecursionError):
+            shutil.rmtree(child.scratch, ignore_errors=True)
     _tell(state, child.owner, {"id": child.number, "ended": os.waitstatus_to_exitcode(status)})
 
 
@@ -258,12 +264,6 @@ def _subreaper() -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _die_with_parent() -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _threads() -> int:

@@ -26,7 +26,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     Args:
         sock: connected to the engine.
         config: `root`, a folder for scratch folders; `fds`, the channels to both templates; `threads`, how many the
-            oracle may use.
+            oracle may use; `device` and `visible`, see `TemplateSpawner`.
     """
     torch.set_num_threads(int(config.get("threads", 1)))
     native, interpreter = (Channel(socket.socket(fileno=fd)) for fd in config["fds"])
@@ -38,7 +38,8 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         job = Job.from_dict({**head["job"], "source": bytes(blobs[0]).decode("latin-1")})
         root = tempfile.mkdtemp(prefix=f"job-{os.getpid()}-", dir=config["root"])
         try:
-            verdict = verify(job, TemplateSpawner(native, interpreter, root))
+            spawner = TemplateSpawner(native, interpreter, root, config["device"], config["visible"])
+            verdict = verify(job, spawner)
         except Exception:  # noqa: BLE001 (a failure of ours becomes a harness_error verdict)
             verdict = harness_error(job, f"the judge failed: {traceback.format_exc(limit=-6)}")
         finally:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from kgb_gym.operators.baseline import resolve
 from kgb_gym.verdict import Hack, Status, Timing
 from kgb_gym.verification import profile, wire
+from kgb_gym.verification.gauge import Gauge, Watch, summary
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.playing import judge_again
 from kgb_gym.verification.rebuild import Kernels
@@ -42,9 +44,11 @@ def time_all(session: Session, player: Worker, kernels: Kernels) -> None:
     limit = session.job.limits.performance_s
     looked = trials[derive(session.job, "look") % len(trials)]
     with contextlib.ExitStack() as stack:
-        with session.clock("lease"):
-            stack.enter_context(session.spawner.lease(session.platform.name, exclusive=True))
+        stack.enter_context(session.lease(exclusive=True))
         stack.enter_context(session.clock("time"))
+        watch = Watch(Gauge(), session.spawner.visible)
+        stack.callback(_note_clocks, session, watch)
+        stack.enter_context(watch)
         deadline = time.monotonic() + limit
         for number, trial in enumerate(trials):
             left = deadline - time.monotonic()
@@ -55,7 +59,8 @@ def time_all(session: Session, player: Worker, kernels: Kernels) -> None:
             for calibrate in (True, False) if number == 0 else (False,):
                 question = {**trial.timing_question, "call": tree, "do": "time", "calibrate": calibrate,
                             "look": trial is looked and not calibrate,
-                            "budget_s": min(2.0, left / (len(trials) - number) / 2)}  # fmt: skip
+                            "timer": asdict(session.job.timer),
+                            "budget_s": min(session.job.timer.case_s, left / (len(trials) - number) / 2)}  # fmt: skip
                 try:
                     answer, out = player.ask(question, blobs, deadline=deadline)
                 except (wire.Late, wire.Closed, wire.WireError) as error:
@@ -77,6 +82,15 @@ def time_all(session: Session, player: Worker, kernels: Kernels) -> None:
                 if question["look"]:
                     _look(session, trial, kernels, answer, out)
         session.ran("clock")
+
+
+def _note_clocks(session: Session, watch: Watch) -> None:
+    session.clocks = summary(session.spawner.visible, watch.readings)
+    if session.clocks is not None and session.clocks.throttled:
+        session.notes.append(
+            f"the GPU was slowed down in {session.clocks.throttled_share:.0%} of its readings while it was timed: "
+            + ", ".join(session.clocks.throttled)
+        )
 
 
 def _doubt(timing: Timing, wall: Mapping[str, float]) -> str:

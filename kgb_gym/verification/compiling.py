@@ -86,7 +86,7 @@ class CompileRun:
             self._thread.join(5)
 
     def _variants(self, trial: Trial) -> list[Variant]:
-        record = _parsed(trial, self._kernels, self._session)
+        record = parsed(trial, self._kernels, self._session)
         if record is None:
             return []
         steps = list(record.launches())
@@ -195,7 +195,8 @@ def _compiler_died(ended: Ended, doing: str) -> Failure:
     return Failure(Status.COMPILE_ERROR, f"{doing}: the compiler ended with status {ended.status}: {ended.log[-800:]}")
 
 
-def _parsed(trial: Trial, kernels: Kernels, session: Session) -> Record | None:
+def parsed(trial: Trial, kernels: Kernels, session: Session) -> Record | None:
+    """What was recorded of a case, checked as data; None where it is malformed or absent."""
     if trial.raw_record is None:
         return None
     try:

@@ -16,13 +16,14 @@ from typing import Any
 from kgb_gym.operators import Case, Interface, Maker, Operator, get
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verdict import Hack, Stage, Status, Verdict
-from kgb_gym.verification import freshness, wire
+from kgb_gym.verification import compile_ahead, freshness, wire
 from kgb_gym.verification.answers import Forged, error_of, printable
 from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
+from kgb_gym.verification.pipeline import play_cases
 from kgb_gym.verification.plan import chosen_cases, derive, uses_dtype
-from kgb_gym.verification.playing import judge_case, live_question
+from kgb_gym.verification.playing import live_question
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
@@ -201,10 +202,12 @@ def _process(session: Session, role: str) -> Iterator[Worker]:
 
 def _ask(session: Session, worker: Worker, head: dict[str, Any], blobs: Any = (), *, seconds: float, doing: str,
          max_blobs: int = 1 << 40) -> Any:  # fmt: skip
-    """Ask a worker; its end, silence or nonsense becomes the submission's failure."""
-    deadline = min(time.monotonic() + seconds, session.deadline)
+    """Ask a worker, which shares the device meanwhile; its end, silence or nonsense becomes the submission's failure."""
     try:
-        return worker.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
+        worker.ready()
+        with session.lease(exclusive=False):
+            deadline = min(time.monotonic() + seconds, session.deadline)
+            return worker.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
     except wire.Late as error:
         worker.end()
         limit = f"{seconds:g} s" if deadline < session.deadline else f"{session.job.limits.correctness_s:g} s in all"
@@ -374,19 +377,11 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
         raise Failure(Status.COMPILE_ERROR, f"the kernels cannot be loaded on their own:\n{error.get('trace')}")
 
     def ask(question: dict[str, Any], blobs: Any, doing: str, max_blobs: int) -> Any:
-        with session.clock("play"), session.spawner.lease(session.job.platform, exclusive=False):
+        with session.clock("play"):
             return _ask(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
                         max_blobs=max_blobs)  # fmt: skip
 
-    with session.clock("judge"):
-        for trial in session.trials:
-            try:
-                judge_case(session, trial, kernels, ask)
-            except Failure as failure:
-                if failure.status is not Status.RUNTIME_ERROR or failure.fatal:
-                    raise
-                trial.raised = failure
-            if session.job.fail_fast and not trial.ok:
-                break
-    session.durations["judge"] -= session.durations.get("play", 0.0)
+    if (ahead := compile_ahead.question(session, kernels)) is not None:
+        ask(ahead, (), "compiling ahead", 1 << 20)
+    play_cases(session, kernels, ask, player.end)
     session.ran("audit", "ghost", "play", "hidden", "contract")

@@ -46,6 +46,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         speedup_lower=lower,
         calibration=session.calibration,
         profile=session.profile,
+        clocks=session.clocks,
         compiled_for=tuple(t.target for t in session.targets if t.ok),
         targets=session.targets,
         layers=tuple(session.layers),

@@ -233,10 +233,23 @@ def _answer(
             from kgb_gym.verification.timing import time_case
 
             return time_case(question, blobs, kernels)
+        if question["do"] == "ahead":
+            return _compile_ahead(question, kernels, device), []
         return _play(question, blobs, kernels, device, guard)
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         cause = error.__cause__ if type(error).__name__ == "InterpreterError" and error.__cause__ else error
         return {"error": describe_error(cause, filename)}, []
+
+
+def _compile_ahead(question: Mapping[str, Any], kernels: Mapping[str, Any], device: str) -> dict[str, Any]:
+    from kgb_gym.verification import compile_ahead
+
+    names = frozenset(kernels)
+    records = [parse(r, input_bytes=sizes, kernels=names, max_bytes=1 << 40) for r, sizes in question["records"]]
+    launches = compile_ahead.distinct(records)
+    plain = Playback(Record((), (), (), ()), [], kernels, device, 0)
+    compile_ahead.start(launches, kernels, plain.value, device)
+    return {"ahead": len(launches)}
 
 
 def _play(

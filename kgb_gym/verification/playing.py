@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -33,34 +33,47 @@ MIN_DISTINCT = 20
 """A random operator's two seeds must give different samples where the native operator's differ in so many elements."""
 
 
-def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> None:
-    """Judge one recorded case; the outcome is left on the trial.
+@dataclass(frozen=True)
+class Prepared:
+    """A case made ready to be played. The trial is as it was: another case may be at work, and end the verification."""
+
+    trial: Trial
+    raises: str = ""
+    """The exception of the oracle, where the call should raise one."""
+    subject: Subject | None = None
+    """None where there is nothing to play."""
+    broken: str = ""
+    """A broken contract, in words."""
+    ghost: bool = False
+    """The answer is right without any launch."""
+    launches: int = 0
+    question: Mapping[str, Any] = field(default_factory=dict)
+    max_blobs: int = 0
+
+
+def prepare(session: Session, trial: Trial, kernels: Kernels) -> Prepared:
+    """Make the inputs, the oracle, the record as data and the ghost run of one recorded case.
 
     Raises:
-        Failure: a hack, or the player's end.
+        Failure: a hack; or a launch that an emulated platform refuses.
     """
     call = play_call(session, trial)
     want = expected(session.operator, trial.interface, call)
-    if want.raises:
-        _should_raise(trial, want.raises)
-        return
-    if trial.raised is not None:
-        return
+    if want.raises or trial.raised is not None:
+        return Prepared(trial, want.raises or "")
     subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want)
     record = subject.record
     pick = picks(session.job, record)
     chosen = record.chosen(pick)
     launches = [s for s in chosen if isinstance(s, Launch)]
-    trial.launches = len(launches)
     if session.job.kind in ("run", "profile"):
         trial.told = telling.steps(trial.case.id, chosen)
     for launch in launches:
         if text := refused_launch(launch, session.platform):
+            trial.launches = len(launches)
             raise Failure(Status.RUNTIME_ERROR, text, line=launch.line, case=trial.case.id, fatal=False)
-    trial.judged = True
     if error := broken_contract(subject):
-        trial.error = error
-        return
+        return Prepared(trial, subject=subject, broken=error, launches=len(launches))
     with session.clock("ghost"):
         ghost = session.uses("ghost") and _ghost(subject)
     question = {
@@ -71,7 +84,31 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
     bound = (subject.output_bytes() + sum(len(subject.blobs[i]) for i in subject.written) + (1 << 20)) * len(
         subject.seeds
     )
-    answer, blobs = ask(question, subject.blobs, f"running the kernels of {trial.case.id}", 4 * bound)
+    return Prepared(trial, subject=subject, ghost=ghost, launches=len(launches), question=question, max_blobs=4 * bound)
+
+
+def judge_case(session: Session, ready: Prepared, played: Callable[[], Any], ask: Ask) -> None:
+    """Judge one case; the outcome is left on the trial.
+
+    Args:
+        session: the verification.
+        ready: the case.
+        played: waits for the player's answer to the case's question.
+        ask: asks the player something more.
+
+    Raises:
+        Failure: a hack, or the player's end.
+    """
+    trial, subject = ready.trial, ready.subject
+    if ready.raises:
+        _should_raise(trial, ready.raises)
+    if subject is None:
+        return
+    trial.launches, trial.judged = ready.launches, True
+    if ready.broken:
+        trial.error = ready.broken
+        return
+    answer, blobs = played()
     _kernel_raised(trial, answer)
     outputs = outputs_of(subject, answer, blobs)
     changed_inputs(subject, answer)
@@ -83,7 +120,7 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
         trial.error = stray
     if session.platform.interpreted and not trial.ok and answer["plays"][0].get("programs", 0) > 1:
         again, blobs = ask(
-            {**question, "order": None}, subject.blobs, f"running {trial.case.id} in grid order", 4 * bound
+            {**ready.question, "order": None}, subject.blobs, f"running {trial.case.id} in grid order", ready.max_blobs
         )
         if "error" not in again and _right(subject, outputs_of(subject, again, blobs)[0]):
             trial.error = (
@@ -91,11 +128,12 @@ def judge_case(session: Session, trial: Trial, kernels: Kernels, ask: Ask) -> No
             )
     if len(outputs) > 1:
         _deterministic(subject, outputs)
-    if ghost and trial.ok and session.operator.kernel_required and not trivial(subject):
+    needed = session.operator.kernel_required
+    if ready.ghost and trial.ok and needed and not trivial(subject):
         raise hack("ghost", "right-without-kernels", "the answer is right although no kernel has been launched", trial)
     if session.platform.timed and trial.case.timed:
         trial.timing_question = {
-            **question, "operator": session.operator.id, "interface": trial.interface.name,
+            **ready.question, "operator": session.operator.id, "interface": trial.interface.name,
             "seed": derive(session.job, trial.case.id, "time"),
         }  # fmt: skip
 

@@ -44,6 +44,30 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Timer:
+    """How device times are taken. Both sides of a ratio are always treated alike."""
+
+    cache: Literal["cold", "warm"] = "cold"
+    """`cold`: the L2 cache is flushed before each measurement; `warm`: the same call has just run."""
+    method: Literal["auto", "graph", "events"] = "auto"
+    """`graph`: replays of a CUDA graph, which leaves the host's launches out; `events`: plain calls; `auto`: a graph
+    where both sides can be captured."""
+    half_width: float = 0.015
+    """Repeat until half of the ratio's 95% interval is this share of the ratio. At 2% one measurement in twenty is off
+    by more than that, by what 95% means; at 1.5% one in a hundred."""
+    most: int = 400
+    """Pairs of measurements at most."""
+    case_s: float = 2.0
+    """Wall seconds for one case at most."""
+
+    def __post_init__(self) -> None:
+        if self.cache not in {"cold", "warm"} or self.method not in {"auto", "graph", "events"}:
+            raise ValueError(f"no such timer: cache {self.cache!r}, method {self.method!r}")
+        if not (0 < self.half_width < 1 and self.most >= 1 and self.case_s > 0):
+            raise ValueError("a timer's half_width, most and case_s must be positive")
+
+
+@dataclass(frozen=True)
 class Job:
     """One question to the judge."""
 
@@ -74,6 +98,9 @@ class Job:
     without: tuple[str, ...] = ()
     """Names from `LAYERS` to leave out, to measure what the others catch. Never a clean pass."""
     limits: Limits = field(default_factory=Limits)
+    timer: Timer = field(default_factory=Timer)
+    pipelined: bool = True
+    """Make a case ready while an earlier one is played. Off, to measure what that gains."""
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.without) - set(LAYERS)):
@@ -90,7 +117,7 @@ class Job:
         """Inverse of `to_dict`."""
         values = {f.name: data[f.name] for f in fields(cls)}
         values["source"] = str(data["source"]).encode("latin-1")
-        values["limits"] = Limits(**data["limits"])
+        values["limits"], values["timer"] = Limits(**data["limits"]), Timer(**data["timer"])
         for name in ("cases", "targets", "without"):
             values[name] = tuple(data[name])
         return cls(**values)
@@ -155,6 +182,11 @@ class Spawner(Protocol):
         Raises:
             OSError: the template cannot fork.
         """
+        ...
+
+    @property
+    def visible(self) -> str:
+        """UUID of the GPU that processes get; empty: not known."""
         ...
 
     def lease(self, platform: str, *, exclusive: bool) -> AbstractContextManager[None]:

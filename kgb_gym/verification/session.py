@@ -10,12 +10,12 @@ from typing import Any
 
 from kgb_gym.operators import Case, Interface, Operator
 from kgb_gym.platforms import Platform
-from kgb_gym.verdict import CaseResult, Difference, Hack, Profile, Stage, Status, TargetResult, Timing
+from kgb_gym.verdict import CaseResult, Clocks, Difference, Hack, Profile, Stage, Status, TargetResult, Timing
 from kgb_gym.verification import wire
-from kgb_gym.verification.protocols import Ended, Job, Spawner
+from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
 
-READY_S = 60.0
-"""Wall seconds for a worker to get its device ready."""
+READY_S, READY_TIMED_S = 60.0, 600.0
+"""Wall seconds for a worker to get ready; on a device that is timed it may have to wait for others' timings."""
 
 
 class Failure(Exception):
@@ -98,6 +98,8 @@ class Session:
     platform: Platform
     spawner: Spawner
     began: float = field(default_factory=time.monotonic)
+    waited: float = 0.0
+    """Wall seconds spent on waiting for the device while others had it: no part of the submission's time."""
     stage: Stage = Stage.RECEIVED
     durations: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -107,15 +109,26 @@ class Session:
     baseline: str = "none"
     calibration: Timing | None = None
     profile: Profile | None = None
+    clocks: Clocks | None = None
 
     @property
     def deadline(self) -> float:
         """`time.monotonic()` value at which correctness must be decided."""
-        return self.began + self.job.limits.correctness_s
+        return self.began + self.waited + self.job.limits.correctness_s
 
     def uses(self, layer: str) -> bool:
         """Whether a trust layer is on; all are, except to measure the others."""
         return layer not in self.job.without
+
+    @contextlib.contextmanager
+    def lease(self, *, exclusive: bool) -> Iterator[None]:
+        """The device for the block; waiting for it is no part of the submission's time."""
+        with contextlib.ExitStack() as stack:
+            began = time.monotonic()
+            with self.clock("lease"):
+                stack.enter_context(self.spawner.lease(self.platform.name, exclusive=exclusive))
+            self.waited += time.monotonic() - began
+            yield
 
     def ran(self, *layers: str) -> None:
         """Note that layers have run to their end."""
@@ -132,15 +145,15 @@ class Session:
 
 
 class Worker:
-    """One confined process of a session. It gets ready while the judge does other things."""
+    """One confined process of a session. It gets ready while the judge does other things.
+
+    One that fails before it has seen anything of the submission is replaced, once.
+    """
 
     def __init__(self, session: Session, role: str) -> None:
         self.role = role
-        with session.clock("fork"):
-            self.process = session.spawner.spawn(
-                role, operator=session.operator.id, platform=session.job.platform, limits=session.job.limits
-            )
         self._session = session
+        self.process = self._spawned()
         self._ready = False
 
     def ask(self, head: dict[str, Any], blobs: Any = (), *, deadline: float, max_blobs: int = 1 << 40) -> Any:
@@ -149,21 +162,41 @@ class Worker:
         Raises:
             NotReady: it failed before it saw anything of the submission.
         """
+        self.ready()
+        return self.process.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
+
+    def ready(self) -> None:
+        """Wait until it can be asked. Not while holding the device: it may need its share of it first.
+
+        Raises:
+            NotReady: it failed before it saw anything of the submission.
+        """
         if not self._ready:
             with self._session.clock("fork"):
                 self._greet()
-        return self.process.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
 
     def end(self) -> Ended:
         """Kill it with its whole tree; how it ended."""
         return self.process.end()
 
+    def _spawned(self) -> Process:
+        session = self._session
+        with session.clock("fork"):
+            return session.spawner.spawn(
+                self.role, operator=session.operator.id, platform=session.job.platform, limits=session.job.limits
+            )
+
     def _greet(self) -> None:
-        try:
-            self.process.ask({"hello": self.role}, deadline=time.monotonic() + READY_S)
-        except (wire.Closed, wire.Late, wire.WireError) as error:
-            ended = self.process.end()
-            raise NotReady(
-                f"a {self.role} did not get ready ({type(error).__name__}, status {ended.status}):\n{ended.log[-2000:]}"
-            ) from error
+        seconds = READY_TIMED_S if self._session.platform.timed else READY_S
+        for last in (False, True):
+            try:
+                self.process.ask({"hello": self.role}, deadline=time.monotonic() + seconds)
+                break
+            except (wire.Closed, wire.Late, wire.WireError) as error:
+                ended = self.process.end()
+                told = f"({type(error).__name__}, status {ended.status})"
+                if last:
+                    raise NotReady(f"a {self.role} did not get ready {told}:\n{ended.log[-2000:]}") from error
+                self._session.notes.append(f"a {self.role} had to be replaced before it was used {told}")
+                self.process = self._spawned()
         self._ready = True

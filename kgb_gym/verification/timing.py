@@ -1,18 +1,19 @@
 """Device time of a record against the baseline, taken by the player (DESIGN section 8).
 
 Both sides are captured as CUDA graphs where they can be, and called plainly where either cannot; they run interleaved
-in random order over rotated inputs with the L2 cache flushed before each measurement. The speedup is the median of the
-paired ratios, with a distribution-free 95% interval. Not covered: clocks are read, never set; times include one graph
-launch on either side, which pulls ratios of kernels of a few microseconds towards 1.
+in random order over rotated inputs, with the L2 cache flushed before each measurement or not (`Timer`). What the pairs
+say, and when there are enough, is a matter of `sampling`. Host time for launches is taken apart. Not covered: clocks are
+read (by the judge), never set; times include one graph launch on either side, which pulls ratios of kernels of a few
+microseconds towards 1.
 """
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -21,38 +22,15 @@ from kgb_gym.operators.catalog import get
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Seeded
 from kgb_gym.verification.profile import watch
+from kgb_gym.verification.protocols import Timer
 from kgb_gym.verification.record import Record, Step, Tune, parse
+from kgb_gym.verification.sampling import Pair, Rule, estimate, repeat
 from kgb_gym.verification.tensors import unpack
 
 LAUNCH_BOUND_US = 3.0
-TARGET_HALF_WIDTH = 0.02
-MIN_PAIRS, MAX_PAIRS, BATCH = 20, 400, 20
 ROTATIONS = 3
 ROTATION_BYTES = 8 << 20
 """Inputs larger than this are not rotated: the flush between measurements leaves nothing of them in the cache."""
-
-
-def interval_of_median(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """Distribution-free interval of the median by order statistics (binomial), at least `confidence` wide.
-
-    Fewer than six values give the whole range.
-    """
-    ordered = sorted(values)
-    n = len(ordered)
-    if n == 0:
-        raise ValueError("no values")
-    tail, cumulative, low = (1 - confidence) / 2, 0.0, 0
-    for k in range(n // 2):
-        cumulative += math.comb(n, k) / 2.0**n if n < 1000 else 0.0
-        if n >= 1000:
-            break
-        if cumulative > tail:
-            break
-        low = k + 1
-    if n >= 1000:
-        low = max(0, int(n / 2 - 1.96 * math.sqrt(n) / 2) - 1)
-    low = max(0, low - 1) if low else 0
-    return ordered[low], ordered[n - 1 - low]
 
 
 def time_case(
@@ -61,7 +39,7 @@ def time_case(
     """Time one case on the current CUDA device.
 
     Args:
-        question: `record`, `pick`, `call`, `operator`, `interface`, `budget_s`, `calibrate` (time the baseline against
+        question: `record`, `pick`, `call`, `operator`, `interface`, `timer`, `budget_s`, `calibrate` (time the baseline against
             itself instead), and `look` (say what ran on the GPU, and hand over what the timed loop leaves).
         blobs: the call's storages.
         kernels: the submission's jitted functions.
@@ -119,16 +97,14 @@ def time_case(
             for _ in range(3):
                 side()
     torch.cuda.synchronize()
-    graphs = _capture(sides)
-    method = "graph" if graphs else "events"
-    pairs = measure(graphs or sides, rng, float(question["budget_s"]), fresh)
-    ratios = [b / s for s, b in pairs]
-    low, high = interval_of_median(ratios)
-    base, own = statistics.median(b for _, b in pairs), statistics.median(s for s, _ in pairs)
+    timer = Timer(**question["timer"])
+    graphs = None if timer.method == "events" else capture(sides)
+    told = estimate(measure(graphs or sides, rng, float(question["budget_s"]), timer, fresh))
     answer: dict[str, Any] = {
         "timing": {
-            "submission_us": own, "baseline_us": base, "speedup": statistics.median(ratios), "interval": [low, high],
-            "repeats": len(pairs), "cache": "cold", "method": method, "launch_bound": base < LAUNCH_BOUND_US,
+            **asdict(told), "interval": list(told.interval), "cache": timer.cache,
+            "method": "graph" if graphs else "events", "launch_bound": told.baseline_us < LAUNCH_BOUND_US,
+            "submission_launch_us": launch_cost(sides[0][0]), "baseline_launch_us": launch_cost(sides[0][1]),
         },
         "label": baseline.label, "wall": wall_clock((graphs or sides)[0][0], rng),
     }  # fmt: skip
@@ -157,44 +133,55 @@ def wall_clock(run: Callable[[], None], rng: random.Random) -> dict[str, float]:
     return {"count": count, "us": min(rounds)}
 
 
+def launch_cost(run: Callable[[], None]) -> float:
+    """Host microseconds to issue one plain run while the device is idle or behind: the best of five rounds of eight."""
+    rounds = []
+    for _ in range(5):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(8):
+            run()
+        rounds.append((time.perf_counter() - began) * 1e6 / 8)
+    torch.cuda.synchronize()
+    return min(rounds)
+
+
 def measure(
-    sides: Sequence[tuple[Callable[[], None], Callable[[], None]]], rng: random.Random, budget_s: float,
+    sides: Sequence[tuple[Callable[[], None], Callable[[], None]]], rng: random.Random, budget_s: float, timer: Timer,
     fresh: Sequence[Callable[[], None]] = (),
-) -> list[tuple[float, float]]:  # fmt: skip
-    """Paired device times in microseconds, (submission, baseline), until the interval of the ratio is within 2% or the
-    budget is spent.
+) -> list[Pair]:  # fmt: skip
+    """Paired device times in microseconds, (submission, baseline), as many as the timer wants.
 
     `fresh`, one for each pair of sides, is called before each measurement: it takes away what earlier runs left in
     memory, so that no kernel finds its work done and leaves early.
     """
-    flush = torch.empty(_flush_bytes(), dtype=torch.uint8, device="cuda")
-    pairs: list[tuple[float, float]] = []
-    began = time.monotonic()
-    while len(pairs) < MAX_PAIRS:
+    flush = torch.empty(_flush_bytes(), dtype=torch.uint8, device="cuda") if timer.cache == "cold" else None
+
+    def once(number: int, which: int) -> tuple[torch.cuda.Event, torch.cuda.Event]:
+        run = sides[number][which]
+        if flush is None:
+            run()  # what it reads is in the cache now
+        if fresh:
+            fresh[number]()
+        if flush is not None:
+            flush.zero_()
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        run()
+        stop.record()
+        return start, stop
+
+    def take(done: int, count: int) -> list[Pair]:
         events = []
-        for number in range(BATCH):
-            pair = sides[(len(pairs) + number) % len(sides)]
-            marks: dict[int, tuple[torch.cuda.Event, torch.cuda.Event]] = {}
-            for which in rng.sample((0, 1), 2):
-                if fresh:
-                    fresh[(len(pairs) + number) % len(sides)]()
-                flush.zero_()
-                start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                start.record()
-                pair[which]()
-                stop.record()
-                marks[which] = (start, stop)
-            events.append(marks)
+        for number in range(done, done + count):
+            order = rng.sample((0, 1), 2)
+            marks = {which: once(number % len(sides), which) for which in order}
+            events.append((marks[0], marks[1]))
         torch.cuda.synchronize()
-        pairs += [(m[0][0].elapsed_time(m[0][1]) * 1e3, m[1][0].elapsed_time(m[1][1]) * 1e3) for m in events]
-        ratios = [b / s for s, b in pairs]
-        low, high = interval_of_median(ratios)
-        middle = statistics.median(ratios)
-        if len(pairs) >= MIN_PAIRS and (high - low) / 2 <= TARGET_HALF_WIDTH * middle:
-            break
-        if time.monotonic() - began > budget_s and len(pairs) >= MIN_PAIRS:
-            break
-    return pairs
+        return [(own[0].elapsed_time(own[1]) * 1e3, base[0].elapsed_time(base[1]) * 1e3) for own, base in events]
+
+    rule = Rule(half_width=timer.half_width, most=timer.most, least=min(Rule.least, timer.most))
+    return repeat(take, budget_s, rule)
 
 
 _tuned: dict[tuple[str, str], int] = {}
@@ -244,7 +231,7 @@ def _quick_time(playback: Any, steps: Sequence[Step]) -> float:
     return float(statistics.median(samples))
 
 
-def _capture(
+def capture(
     sides: Sequence[tuple[Callable[[], None], Callable[[], None]]],
 ) -> list[tuple[Callable[[], None], Callable[[], None]]] | None:
     """Both sides of every rotation as graph replays; None if any cannot be captured."""

@@ -52,7 +52,7 @@ SOFTMAX = "aten/softmax"
         (["run", "--method", "gold", "--operators", ",", "--out", "x"], "names no operator"),
         (["run", "--method", "gold", "--samples", "0", "--out", "x"], "samples must be at least 1"),
         (["run", "--method", "gold", "--workers", "0", "--out", "x"], "--workers must be at least 1"),
-        (["run", "--method", "gold", "--engine", "ray", "--out", "x"], "use local"),
+        (["run", "--method", "gold", "--engine", "slurm", "--out", "x"], "use local, ray"),
         (["recover", "absent"], "holds no run"),
         (["report", "absent"], "holds no run"),
         (["publish", "absent", "--to", "x"], "holds no run"),

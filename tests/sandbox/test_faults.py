@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -34,10 +35,12 @@ def job(source: str, seconds: float = 25) -> Job:
     return Job("cublas/Saxpy_v2", source.encode(), suite="smoke", limits=Limits(correctness_s=seconds, call_s=seconds))
 
 
-def workers(engine: LocalEngine) -> list[psutil.Process]:
-    """Every process under the templates: the judge, and what serves the running job."""
-    templates = [psutil.Process(t._process.pid) for t in engine._templates.values()]
-    return [child for template in templates for child in template.children(recursive=True)]
+def workers(engine: LocalEngine, *, waiting: bool = False) -> list[psutil.Process]:
+    """Every process under the templates: the judge, and what serves the running job. What still waits is left out."""
+    templates = [psutil.Process(t._process.pid) for t in engine._templates.values() if t.alive()]
+    found = [c for template in templates for c in template.children(recursive=True)]
+    idle = set() if waiting else engine.waiting()  # asked last: what works now never waits again
+    return [c for c in found if c.pid not in idle]
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +51,16 @@ def engine() -> Iterator[LocalEngine]:
         yield engine
 
 
-def scratch_pid(engine: LocalEngine, role: str) -> int:
-    """The process that serves a role of the running job: the one whose folder of work has that role's name."""
+def scratch_pid(engine: LocalEngine, role: str, *, busy: bool = True) -> int:
+    """The process that serves a role of the running job: the one whose folder of work has that role's name.
+
+    A busy one has begun: before that it would be replaced, and the job would go on.
+    """
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for process in workers(engine):
             try:
-                if f"/{role}-" in process.cwd():
+                if f"/{role}-" in process.cwd() and (not busy or sum(process.cpu_times()[:2]) > 0.4):
                     return process.pid
             except psutil.Error:
                 continue
@@ -85,10 +91,11 @@ def harmed(engine: LocalEngine, what: Job, harm: Callable[[], None], allowed: se
     ids=["recorder", "player, at work", "player, waiting", "compiler"],
 )
 def test_a_killed_worker(engine, role, source):
-    def harm():
-        os.kill(scratch_pid(engine, role), signal.SIGKILL)
-
     waiting = role == "player" and source is IN_THE_CALL
+
+    def harm():
+        os.kill(scratch_pid(engine, role, busy=not waiting), signal.SIGKILL)
+
     verdict = harmed(
         engine, job(source, 5 if waiting else 25), harm, {Status.TIMEOUT} if waiting else ANY | {Status.COMPILE_ERROR}
     )
@@ -136,7 +143,8 @@ def test_random_kills(engine):
         time.sleep(0.03 + 0.06 * index)
         victims = workers(engine)
         if victims:
-            victims[index % len(victims)].kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # it was just about to end
+                victims[index % len(victims)].kill()
         verdict = future.result(60)
         psutil.wait_procs(victims[index % len(victims) :][:1] if victims else [], timeout=5)
         assert verdict.clean or verdict.status in ANY | {Status.COMPILE_ERROR}, verdict.message
@@ -150,7 +158,8 @@ def test_close_ends_everything_even_during_a_job():
     engine.start()
     scratch_pid(engine, "recorder")
     assert not running.done()
-    processes = [psutil.Process(t._process.pid) for t in engine._templates.values()] + workers(engine)
+    processes = [psutil.Process(t._process.pid) for t in engine._templates.values()]
+    processes += workers(engine, waiting=True)
     began = time.monotonic()
     engine.close()
     engine.close()

@@ -18,7 +18,7 @@ LIMITS = Limits(correctness_s=60, call_s=20, memory_bytes=1 << 30)
 
 
 def leftovers(engine: LocalEngine) -> list[str]:
-    """Processes and folders of an idle engine that belong to no template and no judge."""
+    """Processes and folders of an idle engine that belong to no template, no judge, and wait for nothing."""
     found = []
     for template in engine._templates.values():
         for child in psutil.Process(template._process.pid).children(recursive=True):
@@ -27,6 +27,8 @@ def leftovers(engine: LocalEngine) -> list[str]:
     children = [
         c for t in engine._templates.values() for c in psutil.Process(t._process.pid).children() if c.is_running()
     ]
+    waiting = engine.waiting()  # asked last: what works now never waits again
+    children = [c for c in children if c.pid not in waiting]
     if len(children) > engine.workers:
         found += [str(c) for c in children]
     found += [str(p) for p in Path(engine._root).glob("job-*")]

@@ -10,7 +10,7 @@ import torch
 from kgb_gym.operators import gold_source
 from kgb_gym.sandbox import LocalEngine
 from kgb_gym.verdict import Stage, Status, Verdict
-from kgb_gym.verification.protocols import Job
+from kgb_gym.verification.protocols import Job, Timer
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -70,3 +70,23 @@ def test_a_kernel_that_faults_ends_its_own_process_only(engine: LocalEngine) -> 
     verdict = judge(engine, "aten/cos", wild)
     assert verdict.status in {Status.RUNTIME_ERROR, Status.CRASH}, verdict.message
     assert judge(engine, "aten/cos", HEAD + KERNEL.replace("MASK", "n") + FOOT).status is Status.PASSED
+
+
+@pytest.mark.parametrize("pipelined", [True, False])
+def test_compiling_ahead_changes_nothing(engine: LocalEngine, pipelined: bool) -> None:
+    source = gold_source("aten/softmax").encode()
+    job = Job("aten/softmax", source, suite="smoke", platform="nvidia", seed=5, pipelined=pipelined)
+    verdict = engine.submit(job).result()
+    assert (verdict.status, verdict.stage) == (Status.PASSED, Stage.TIMED), verdict.message
+    timed = [c.timing for c in verdict.cases if c.timing is not None]
+    assert timed and all(t.submission_launch_us and t.baseline_launch_us for t in timed)
+    assert verdict.clocks is None or verdict.clocks.readings > 0
+
+
+@pytest.mark.parametrize("timer", [Timer(cache="warm"), Timer(method="events"), Timer(most=7)])
+def test_timers(engine: LocalEngine, timer: Timer) -> None:
+    source = gold_source("aten/cos").encode()
+    verdict = engine.submit(Job("aten/cos", source, suite="smoke", platform="nvidia", timer=timer)).result()
+    timed = [c.timing for c in verdict.cases if c.timing is not None]
+    assert timed and all(t.cache == timer.cache and t.repeats <= timer.most for t in timed)
+    assert timer.method == "auto" or all(t.method == timer.method for t in timed)

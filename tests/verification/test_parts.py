@@ -16,14 +16,14 @@ import torch
 
 from kgb_gym.operators import Call, get
 from kgb_gym.operators.maker import ScalarType
-from kgb_gym.verdict import CaseResult, Difference, Hack, Stage, Status, Timing, Verdict
+from kgb_gym.verdict import CaseResult, Clocks, Difference, Hack, Stage, Status, Timing, Verdict
 from kgb_gym.verification import wire
 from kgb_gym.verification.compiler import Variant, depth_plan, encode_variant, explain, variant
 from kgb_gym.verification.plan import chosen_cases, derive
-from kgb_gym.verification.protocols import Job, Limits
+from kgb_gym.verification.protocols import Job, Limits, Timer
 from kgb_gym.verification.record import Function, Launch, TritonType, View
+from kgb_gym.verification.sampling import interval_of_median
 from kgb_gym.verification.tensors import pack, unpack
-from kgb_gym.verification.timing import interval_of_median
 
 FULL = Verdict(
     operator="aten/cos", source_sha256="0" * 64, suite="quick", platform="nvidia", stage=Stage.TIMED, status=Status.PASSED,
@@ -35,7 +35,7 @@ FULL = Verdict(
                    difference=Difference("return", math.inf, math.nan, (0, 1), "nan", 1.0, 3, 6)),
     ),
     hacks=(Hack("screen", "import", "imports os", 3),), compiled_for=("cuda:90",), layers=("screen",), notes=("a",), seed=7,
-    durations={"total": 1.0},
+    clocks=Clocks("GPU-1", (1, 2, 3), (4, 5, 6), 70, 9, ("power cap",), 0.5), durations={"total": 1.0},
 )  # fmt: skip
 
 
@@ -70,8 +70,16 @@ def test_a_call_carries_a_scalar_type():
     assert call.args[0].id == 4 * 2**8 + 8 * 2**17 + 2**50
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"cache": "hot"}, {"method": "x"}, {"half_width": 0.0}, {"most": 0}, {"case_s": -1.0}]
+)
+def test_what_is_no_timer(wrong):
+    with pytest.raises(ValueError, match="timer"):
+        Timer(**wrong)
+
+
 def test_a_job_survives_json():
-    job = Job("aten/cos", bytes(range(256)), cases=("a", "b"), limits=Limits(call_s=3))
+    job = Job("aten/cos", bytes(range(256)), cases=("a", "b"), limits=Limits(call_s=3), timer=Timer(cache="warm"))
     assert Job.from_dict(job.to_dict()) == job
 
 

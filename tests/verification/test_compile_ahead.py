@@ -1,0 +1,75 @@
+"""What is compiled ahead, by what it stands for; real compilation ahead needs a GPU (see `test_on_gpu`)."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+
+from kgb_gym.verification.compile_ahead import Address, address, distinct, start
+from kgb_gym.verification.record import Fill, Function, Launch, Record, View
+
+
+def view(dtype=torch.float32, offset=0):
+    return View(0, dtype, (4,), (1,), offset)
+
+
+def launch(function="k", **arguments):
+    return Launch(function, (1, 1, 1), arguments, {"num_warps": 4})
+
+
+def record(*steps):
+    return Record((), tuple(steps), (), ())
+
+
+def test_each_specialisation_once_and_in_order():
+    first = launch(x=view(), n=7)
+    steps = [
+        first, launch(x=view(offset=4), n=7), launch(x=view(offset=1), n=7), launch(x=view(torch.float16), n=7),
+        launch(x=view(), n=1), launch(x=view(), n=True), Launch("k", (2, 1, 1), {"x": view(), "n": 7}, {"num_warps": 4}),
+        Launch("k", (1, 1, 1), {"x": view(), "n": 7}, {"num_warps": 8}), launch("other", x=view(), n=7),
+    ]  # fmt: skip
+    found = distinct([record(Fill(view(), 0.0), *steps[:3]), record(*steps[3:])])
+    assert found == [steps[i] for i in (0, 2, 3, 4, 5, 7, 8)]
+    assert found[0] is first
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float8_e5m2], ids=str)
+@pytest.mark.parametrize("offset", [0, 1, 16])
+def test_triton_specialises_an_address_as_the_tensor_it_stands_for(dtype, offset):
+    native = pytest.importorskip("triton._C.libtriton")
+    from triton.backends.nvidia.compiler import CUDABackend
+
+    if not hasattr(native, "native_specialize_impl"):
+        pytest.skip("this Triton specialises elsewhere")
+    tensor = torch.zeros(64, dtype=dtype)
+    assert tensor.data_ptr() % 16 == 0
+    told = [
+        native.native_specialize_impl(CUDABackend, given, False, True, True)
+        for given in (tensor[offset:], address(view(dtype, offset)))
+    ]
+    assert told[0] == told[1]
+
+
+def test_threads_compile_all_and_hide_what_fails():
+    asked, lock = [], threading.Lock()
+
+    class Kernel:
+        def run(self, *, grid, warmup, **arguments):
+            assert warmup
+            with lock:
+                asked.append(arguments)
+            if arguments["n"] == 3:
+                raise RuntimeError("does not compile")
+            return self
+
+        def _init_handles(self):
+            pass
+
+    launches = [launch(x=view(offset=n), n=n, f=Function("k"), t=(view(), 2)) for n in range(8)]
+    for thread in start(launches, {"k": Kernel()}, lambda v: "real" if isinstance(v, Function) else v, "cpu"):
+        thread.join(20)
+    assert sorted(a["n"] for a in asked) == list(range(8))
+    assert {a["f"] for a in asked} == {"real"}
+    assert all(isinstance(a["x"], Address) and a["t"] == (address(view()), 2) for a in asked)
