@@ -27,8 +27,8 @@ class Policy:
 
     allow: frozenset[Verb] = frozenset({"alloc", "view", "metadata", "fill", "copy"})
     lossy_copy: bool = True
-    """Whether a `copy` may convert floating point to integers, or anything to bool (which computes `x != 0`). False for
-    operators whose answer such a conversion would give: rounding, comparison with zero, complex parts."""
+    """Whether a `copy` may convert floating point to integers or to 8-bit floats, or anything to bool (which computes
+    `x != 0`). False for operators whose answer such a conversion would give: rounding, quantisation, comparison with zero, complex parts."""
     deny_ops: frozenset[str] = frozenset()
     """ATen operator names that are refused although their verb is allowed: the operator's own family."""
     allow_ops: frozenset[str] = frozenset()
@@ -38,7 +38,9 @@ class Policy:
         """The policy in words, for the prompt."""
         lines = [f"Allowed around your kernels: {'; '.join(WORDS[v] for v in WORDS if v in self.allow)}."]
         if not self.lossy_copy and "copy" in self.allow:
-            lines.append("Not allowed: converting floating point to integers, or anything to bool, outside a kernel.")
+            lines.append(
+                "Not allowed: converting floating point to integers or 8-bit floats, or anything to bool, outside a kernel."
+            )
         if self.deny_ops:
             lines.append(f"Not allowed here: {', '.join(sorted(self.deny_ops))}.")
         return tuple(lines)

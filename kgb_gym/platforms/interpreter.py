@@ -2,7 +2,8 @@
 
 As released (3.6 to 3.9) it keeps bfloat16 as bit patterns and computes on those: `+`, `<`, `tl.dot`, `tl.sum`, casts to
 and from integers and fp64 give nonsense, and fp32 → bfloat16 truncates where every GPU rounds to nearest even. It also
-ignores `input_precision`, so that fp32 products which a GPU would make in TF32 look exact. `repair` puts these right in
+ignores `input_precision`, so that fp32 products which a GPU would make in TF32 look exact, and passes floating-point
+arguments on in double precision, where every GPU gets fp32. `repair` puts these right in
 the running process. Not covered: atomics on bfloat16, fp8 arithmetic, the approximations of `ex2.approx` and its like.
 """
 
@@ -62,6 +63,12 @@ def from_float8(bits: np.ndarray[Any, Any], e5m2: bool) -> np.ndarray[Any, Any]:
 
     kind = torch.float8_e5m2 if e5m2 else torch.float8_e4m3fn
     return np.asarray(torch.from_numpy(np.array(bits, dtype=np.uint8)).view(kind).float().numpy())
+
+
+def to_argument(value: float) -> float:
+    """A kernel's floating-point argument as a GPU receives it: rounded to fp32, whatever it is used for."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
 
 
 def repair() -> None:
@@ -165,4 +172,10 @@ def repair() -> None:
         self.constexprs = [*self.constexprs, *(n for n in quoted if n not in self.constexprs)]
 
     executor.__init__ = with_quoted
+    convert = interpreter._implicit_cvt
+
+    def argument(value: Any) -> Any:
+        return to_argument(value) if isinstance(value, float) else convert(value)
+
+    interpreter._implicit_cvt = argument
     setattr(builder, _MARK, True)

@@ -38,12 +38,14 @@ def check_policy(record: Record, policy: Policy) -> None:
 
 
 def is_lossy(src: torch.dtype, dst: torch.dtype) -> bool:
-    """Whether converting computes something: to bool, floating point to integer, complex to real."""
+    """Whether converting computes something: to bool, floating point to integer or to eight bits, complex to real."""
     if src == dst:
         return False
     if dst is torch.bool:
         return True
     if src.is_complex and not dst.is_complex:
+        return True
+    if dst.is_floating_point and dst.itemsize == 1:
         return True
     return src.is_floating_point and not (dst.is_floating_point or dst.is_complex)
 

@@ -11,6 +11,7 @@ from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Maker
+from kgb_gym.operators.policy import Policy
 from kgb_gym.operators.vllm.families import cache
 from kgb_gym.operators.vllm.families.entry import axes, entry
 
@@ -147,4 +148,5 @@ OPERATOR = entry(
         ),
     ),
     family="cache_mla",
+    policy=Policy(lossy_copy=False),
 )

@@ -65,14 +65,16 @@ _AWKWARD: dict[str, Any] = {
     "values": norm.VALUES,
     "layout": LAYOUTS,
 }
+_SPECIAL = grids.points({"shape": (9, 40), "dtype": "float16", "epsilon": 1e-5, "values": "special"})
 GRIDS = {
     "paper": (
         *norm.timed(_PAPER, lambda p: p["shape"][0] * p["shape"][1] >= 1 << 20),
         grids.pairwise(
             origin="extra", shape=((7, 8), (83, 768), (83, 769), (7, 5120), (4096, 5125), (3, 7, 768), (1, 16384)), **_AWKWARD
         ),
+        _SPECIAL,
     ),
-    "quick": (grids.pairwise(shape=((1, 32), (5, 497), (3, 1), (2, 3, 769), (2, 5125)), **_AWKWARD),),
+    "quick": (grids.pairwise(shape=((1, 32), (5, 497), (3, 1), (2, 3, 769), (2, 5125)), **_AWKWARD), _SPECIAL),
     "smoke": (
         grids.points(
             {"shape": (3, 20), "dtype": "float16", "epsilon": 1e-6, "layout": "sliced"},

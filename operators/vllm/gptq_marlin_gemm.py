@@ -157,6 +157,7 @@ GRIDS = {
         grids.points(
             {SIZES: (2, 128, 64), "bits": 4, "group": 64, "zeros": "float", "dtype": "float16", "bias": True},
             {SIZES: (0, 128, 64), "bits": 4, "group": 64, "dtype": "float16"},
+            {SIZES: (3, 4096, 64), "bits": 4, "group": 128, "dtype": "float16"},
         ),
     ),
     "smoke": (

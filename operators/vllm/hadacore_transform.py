@@ -17,10 +17,13 @@ from kgb_gym.operators.vllm.families.entry import entry
 
 
 def build(
-    make: Maker, *, shape: tuple[int, ...], dtype: torch.dtype, inplace: bool = True, std: float = 1.0
+    make: Maker, *, shape: tuple[int, ...], dtype: torch.dtype, inplace: bool = True, std: float = 1.0, special: bool = False
 ) -> Call:  # fmt: skip
-    """One call; the last size is a power of two."""
-    return make.call(make.normal(shape, dtype, mean=0.1 * std, std=std), inplace)
+    """One call; the last size is a power of two. `special`: a NaN somewhere."""
+    x = make.normal(shape, dtype, mean=0.1 * std, std=std)
+    if special:
+        make.sprinkle(x, (float("nan"),), share=0.0)
+    return make.call(x, inplace)
 
 
 def transform(x: torch.Tensor) -> torch.Tensor:
@@ -64,19 +67,21 @@ def magnitude(arguments: Mapping[str, Any]) -> torch.Tensor:
 PUBLISHED = ((1, 32), (16, 128), (128, 512), (1024, 4096), (4096, 1024), (5333, 8192), (2, 8192), (777, 32))
 HALVES = ("float16", "bfloat16")
 _POWERS = tuple((rows, 1 << bits) for bits, rows in enumerate((1, 3, 32, 777, 2, 1, 5, 32, 3, 17, 2, 3, 7, 2, 1, 3)))
+_SPECIAL = {"shape": (4, 64), "dtype": "float16", "special": True}
 GRIDS = {
     "paper": (
         grids.product(timed=True, shape=[s for s in PUBLISHED if s[0] * s[1] >= 1 << 18], dtype=HALVES),
         grids.product(shape=[s for s in PUBLISHED if s[0] * s[1] < 1 << 18], dtype=HALVES),
         grids.product(origin="extra", shape=(*_POWERS, (2, 3, 64), (0, 64), (64,)), dtype=HALVES, inplace=(False, True)),
         grids.product(origin="extra", shape=((5, 256),), dtype=HALVES, std=(1e-3, 50.0)),
+        grids.points(_SPECIAL),
     ),
     "quick": (
         grids.pairwise(
             shape=((1, 1), (3, 2), (37, 4), (5, 64), (2, 3, 256), (2, 2048), (0, 64), (64,)), dtype=HALVES,
             inplace=(False, True), std=(1.0, 1e-3, 50.0),
         ),
-        grids.points({"shape": (1, 32768), "dtype": "float16"}),
+        grids.points({"shape": (1, 32768), "dtype": "float16"}, _SPECIAL),
     ),
     "smoke": (
         grids.points(

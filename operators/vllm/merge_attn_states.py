@@ -20,12 +20,15 @@ from kgb_gym.operators.vllm.families.judging import Each
 
 def build(
     make: Maker, *, shape: tuple[int, ...], dtype: torch.dtype, infinities: bool = False, with_lse: bool = True,
-    spread: float = 2.0,
+    spread: float = 2.0, mean: float = 3.0, blank: bool = False,
 ) -> Call:  # fmt: skip
-    """One call: outputs (tokens, heads, head size), log-sum-exps (heads, tokens), some infinite where asked for."""
+    """One call: outputs (tokens, heads, head size), log-sum-exps (heads, tokens), some infinite where asked for.
+    `blank`: of each token one of both outputs is zero, so that the other shows however small its weight is."""
     tokens, heads, _ = shape
     prefix, suffix = make.normal(shape, dtype), make.normal(shape, dtype)
-    lses = [make.normal((heads, tokens), torch.float32, mean=3.0, std=spread) for _ in range(2)]
+    if blank:
+        prefix[::2], suffix[1::2] = 0, 0
+    lses = [make.normal((heads, tokens), torch.float32, mean=mean, std=spread) for _ in range(2)]
     if infinities:
         lses = [make.sprinkle(x, (math.inf, -math.inf), share=0.3) for x in lses]
         lses[0][0, 0], lses[1][0, 0] = -math.inf, math.inf
@@ -87,6 +90,8 @@ _PAPER = grids.product(
 _AWKWARD: dict[str, Any] = {
     "dtype": FLOATS, "infinities": (False, True), "with_lse": (False, True), "spread": (2.0, 0.1, 30.0),
 }  # fmt: skip
+_FAR = {"shape": (6, 4, 32), "dtype": "float32", "spread": 8.0}
+_EXTREMES = grids.points({**_FAR, "mean": 200.0}, {**_FAR, "mean": -300.0}, {**_FAR, "blank": True})
 GRIDS = {
     "paper": (
         *norm.timed(_PAPER, lambda p: p["shape"][0] >= 16),
@@ -95,8 +100,12 @@ GRIDS = {
             shape=((256, 4, 32), (613, 8, 48), (512, 64, 96), (4096, 16, 256), (1, 1, 8), (1024, 48, 128)),
             **_AWKWARD,
         ),
+        _EXTREMES,
     ),
-    "quick": (grids.pairwise(shape=((1, 1, 8), (5, 4, 32), (3, 8, 48), (13, 2, 256), (2, 3, 96)), **_AWKWARD),),
+    "quick": (
+        grids.pairwise(shape=((1, 1, 8), (5, 4, 32), (3, 8, 48), (13, 2, 256), (2, 3, 96)), **_AWKWARD),
+        _EXTREMES,
+    ),
     "smoke": (
         grids.points(
             {"shape": (3, 2, 16), "dtype": "float16", "infinities": True},

@@ -16,9 +16,14 @@ from kgb_gym.operators.vllm.families import norm
 from kgb_gym.operators.vllm.families.entry import entry
 
 
-def build(make: Maker, *, num_tokens: int, topk: int, hidden_size: int, dtype: torch.dtype) -> Call:
-    """One call: input (tokens, topk, hidden), output (tokens, hidden) of NaN."""
-    return make.call(make.normal((num_tokens, topk, hidden_size), dtype), make.out((num_tokens, hidden_size), dtype))
+def build(
+    make: Maker, *, num_tokens: int, topk: int, hidden_size: int, dtype: torch.dtype, std: float = 1.0, special: bool = False,
+) -> Call:  # fmt: skip
+    """One call: input (tokens, topk, hidden), some of it NaN or infinite if `special`, output (tokens, hidden) of NaN."""
+    given = make.normal((num_tokens, topk, hidden_size), dtype, std=std)
+    if special:
+        make.sprinkle(given, (float("nan"), float("inf"), float("-inf")))
+    return make.call(given, make.out((num_tokens, hidden_size), dtype))
 
 
 def oracle(input: torch.Tensor, output: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -46,14 +51,25 @@ FLOATS = ("float16", "bfloat16", "float32")
 _PAPER = grids.product(
     dtype=("float16", "bfloat16"), topk=(2, 4), hidden_size=(32, 512, 4096), num_tokens=(1, 128, 1024, 5333)
 )
+_FAR = {"num_tokens": 3, "topk": 3, "hidden_size": 40, "dtype": "float16"}
+_EXTREMES = grids.points(
+    {**_FAR, "special": True},
+    {**_FAR, "std": 5000.0},
+    {**_FAR, "dtype": "bfloat16", "std": 1e30},
+    {**_FAR, "std": 1e-4},
+)
 GRIDS = {
     "paper": (
         *norm.timed(_PAPER, lambda p: p["num_tokens"] * p["hidden_size"] >= 1 << 19),
         grids.pairwise(
             origin="extra", dtype=FLOATS, topk=(1, 2, 3, 4, 6, 8), hidden_size=(1, 511, 7168), num_tokens=(1, 33, 222)
         ),
+        _EXTREMES,
     ),
-    "quick": (grids.pairwise(dtype=FLOATS, topk=(1, 2, 3, 4, 8), hidden_size=(1, 511, 2100), num_tokens=(1, 3, 6)),),
+    "quick": (
+        grids.pairwise(dtype=FLOATS, topk=(1, 2, 3, 4, 8), hidden_size=(1, 511, 2100), num_tokens=(1, 3, 6)),
+        _EXTREMES,
+    ),
     "smoke": (
         grids.points(
             {"num_tokens": 3, "topk": 2, "hidden_size": 40, "dtype": "float16"},

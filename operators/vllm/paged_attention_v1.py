@@ -42,9 +42,12 @@ _AWKWARD: dict[str, Any] = {
 _SINGLE = {
     SIZES: (2, 1), "seqs": 2, "context": 33, "head_size": 32, "block_size": 8, "dtype": "float32", "alibi": True,
 }  # fmt: skip
+_SHARP = {
+    SIZES: (4, 2), "seqs": 2, "context": 70, "head_size": 32, "block_size": 16, "dtype": "float16", "sharp": 60.0,
+}  # fmt: skip
 GRIDS = {
     "paper": (
-        grids.points(_SINGLE),
+        grids.points(_SINGLE, _SHARP),
         *norm.timed(_PAPER, lambda p: p["seqs"] * p["context"] >= 4096),
         grids.pairwise(
             origin="extra", **axes(SIZES, ((40, 40), (64, 8), (6, 2))), head_size=(32, 80, 96, 112, 128, 192, 256),
@@ -55,7 +58,7 @@ GRIDS = {
         grids.pairwise(
             **axes(SIZES, ((1, 1), (4, 2), (6, 1))), head_size=(32, 48, 64), context=(1, 17, 70, 140), seqs=(1, 2), **_AWKWARD
         ),
-        grids.points(_SINGLE),
+        grids.points(_SINGLE, _SHARP),
     ),
     "smoke": (
         grids.points(

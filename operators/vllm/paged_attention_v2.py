@@ -45,9 +45,10 @@ _AWKWARD: dict[str, Any] = {
     "lengths": paged.LENGTHS, "padding": (0, 24), "sparse": ((), (1, 1, 3, 32, 2), (0, 2, 2, 64, -1)),
 }  # fmt: skip
 _SINGLE = {SIZES: (2, 2, 1, 32, 8, 530), "dtype": "float32", "alibi": True}
+_SHARP = {SIZES: (2, 2, 1, 32, 16, 530), "dtype": "float16", "sharp": 60.0}
 GRIDS = {
     "paper": (
-        grids.points(_SINGLE),
+        grids.points(_SINGLE, _SHARP),
         *norm.timed(_PAPER, lambda p: p["context"] >= 256),
         grids.pairwise(
             origin="extra",
@@ -66,7 +67,7 @@ GRIDS = {
             **axes(SIZES, ((1, 1, 1, 32, 16, 513), (1, 4, 2, 48, 32, 1030), (2, 3, 1, 64, 8, 40))),
             **_AWKWARD,
         ),
-        grids.points(_SINGLE),
+        grids.points(_SINGLE, _SHARP),
     ),
     "smoke": (
         grids.points(

@@ -10,6 +10,7 @@ from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Call, Interface, Operator
 from kgb_gym.operators.maker import Maker
+from kgb_gym.operators.policy import Policy
 from kgb_gym.operators.vllm.families import cache
 
 
@@ -134,4 +135,5 @@ OPERATOR = Operator(
         ),
     ),
     family="reshape_and_cache",
+    policy=Policy(lossy_copy=False),
 )

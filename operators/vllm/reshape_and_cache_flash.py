@@ -11,6 +11,7 @@ from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Maker
+from kgb_gym.operators.policy import Policy
 from kgb_gym.operators.vllm.families import cache
 from kgb_gym.operators.vllm.families.entry import axes, entry
 
@@ -123,4 +124,5 @@ OPERATOR = entry(
         cache.FP8_CACHES,
     ),
     family="reshape_and_cache",
+    policy=Policy(lossy_copy=False),
 )

@@ -57,6 +57,12 @@ def _timed(params: Mapping[str, Any]) -> bool:
     return bool(rows >= 1024 and hidden >= 4096 and params["dtype"] != "float32")
 
 
+_SPECIAL = grids.points(
+    *(
+        {"shape": (6, 40), "dtype": kind, "weight_mode": "randn", "epsilon": 1e-5, "values": "special"}
+        for kind in ("float16", "float32")
+    )
+)
 GRIDS = {
     "paper": (
         Grid(_PAPER.where(_timed).points, timed=True),
@@ -70,6 +76,7 @@ GRIDS = {
             values=norm.VALUES,
             layout=norm.LAYOUTS,
         ),
+        _SPECIAL,
     ),
     "quick": (
         grids.pairwise(
@@ -80,6 +87,7 @@ GRIDS = {
             values=norm.VALUES,
             layout=norm.LAYOUTS,
         ),
+        _SPECIAL,
     ),
     "smoke": (
         grids.points(

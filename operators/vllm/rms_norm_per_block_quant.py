@@ -11,6 +11,7 @@ from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Target
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Maker
+from kgb_gym.operators.policy import Policy
 from kgb_gym.operators.vllm.families import norm, norm_quant
 from kgb_gym.operators.vllm.families.entry import entry
 
@@ -104,5 +105,6 @@ OPERATOR = entry(
         norm_quant.JUDGED,
     ),
     family="rms_norm_quant",
+    policy=Policy(lossy_copy=False),
     strides=True,
 )

@@ -22,9 +22,10 @@ LAYOUTS = ("flat", "heads", "sliced", "batched")
 def build(
     make: Maker, *, tokens: int, max_position: int, num_heads: int, head_size: int, dtype: torch.dtype, is_neox: bool,
     key_is_none: bool = False, kv_heads: int = 0, rotated: int = 0, layout: str = "flat",
+    special: bool = False,
 ) -> Call:  # fmt: skip
     """One call: query and key `flat` (tokens, heads * size), by `heads`, `sliced` from one buffer, or `batched` by
-    two; `kv_heads` 0: as many as query heads; `rotated` 0: whole heads.
+    two; `kv_heads` 0: as many as query heads; `rotated` 0: whole heads. `special`: some elements are NaN.
 
     Raises:
         ValueError: the layout is unknown.
@@ -34,6 +35,8 @@ def build(
     positions = make.integers((tokens,), torch.int64, low=0, high=max_position)
     positions[:1] = max_position - 1
     query, key = (make.normal((tokens, h * head_size), dtype) for h in (num_heads, kv_heads))
+    if special:
+        query, key = (make.sprinkle(t, (float("nan"),)) for t in (query, key))
     if layout == "sliced":
         both = make.normal((tokens, (num_heads + kv_heads) * head_size + 16), dtype)
         query, key = both[:, : num_heads * head_size], both[:, num_heads * head_size : -16]
@@ -93,6 +96,10 @@ _PAPER = grids.product(
 _AWKWARD: dict[str, Any] = {
     "is_neox": (True, False), "key_is_none": (False, True), "dtype": FLOATS, "layout": LAYOUTS, "rotated": (0, 16, 32),
 }  # fmt: skip
+_SPECIAL = grids.points({
+    "tokens": 3, "max_position": 20, "num_heads": 2, "head_size": 32, "dtype": "float32", "is_neox": True, "rotated": 16,
+    "special": True,
+})  # fmt: skip
 GRIDS = {
     "paper": (
         *norm.timed(_PAPER, lambda p: p["tokens"] >= 1024),
@@ -100,12 +107,14 @@ GRIDS = {
             origin="extra", **axes("tokens,max_position", ((55, 8192), (1, 1), (4096, 64))), head_size=(64, 80, 120, 256),
             **axes("num_heads,kv_heads", ((17, 17), (8, 2), (7, 1))), **_AWKWARD,
         ),
+        _SPECIAL,
     ),
     "quick": (
         grids.pairwise(
             **axes("tokens,max_position", ((5, 33), (1, 1), (3, 100))), head_size=(32, 80, 120),
             **axes("num_heads,kv_heads", ((1, 1), (4, 2), (7, 1))), **_AWKWARD,
         ),
+        _SPECIAL,
     ),
     "smoke": (
         grids.points(

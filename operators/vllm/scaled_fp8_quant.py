@@ -11,6 +11,7 @@ import torch
 from kgb_gym.operators import grids
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Maker, lay
+from kgb_gym.operators.policy import Policy
 from kgb_gym.operators.vllm.families.entry import entry
 from kgb_gym.operators.vllm.families.judging import Chosen, Codes, Each, First, Near, codes, value
 
@@ -150,4 +151,5 @@ OPERATOR = entry(
         ),
     ),
     family="scaled_quant",
+    policy=Policy(lossy_copy=False),
 )

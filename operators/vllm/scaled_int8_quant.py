@@ -12,6 +12,7 @@ from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Target
 from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Maker
+from kgb_gym.operators.policy import Policy
 from kgb_gym.operators.vllm.families.entry import entry
 from kgb_gym.operators.vllm.families.judging import Chosen, Codes, Each, Near, Whole, codes, value
 
@@ -84,6 +85,10 @@ def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
 FLOATS = ("float16", "bfloat16", "float32")
 _KINDS: dict[str, Any] = {"provide_scale": (False, True), "symmetric": (True, False), "dtype": FLOATS}
 _AWKWARD: dict[str, Any] = {**_KINDS, "std": (1.0, 0.001, 100.0), "zero_point": (None, -255, 54)}
+_FAINT = grids.points(
+    {"shape": (3, 40), "dtype": "float32", "symmetric": True, "provide_scale": False, "std": 1e-12},
+    {"shape": (3, 40), "dtype": "float32", "symmetric": True, "provide_scale": True, "std": 1e12},
+)
 # The published grid also gives azp where it contradicts `symmetric` or is ignored; those points are left out, and the
 # largest shape has a pairwise covering instead of a product.
 GRIDS = {
@@ -94,8 +99,9 @@ GRIDS = {
         grids.pairwise(
             origin="extra", shape=((1, 17), (7, 1025), (83, 1026), (4096, 1024), (7, 5137), (3, 8193), (1, 2)), **_AWKWARD
         ),
+        _FAINT,
     ),
-    "quick": (grids.pairwise(shape=((1, 32), (5, 497), (3, 2), (2, 5137), (19, 8)), **_AWKWARD),),
+    "quick": (grids.pairwise(shape=((1, 32), (5, 497), (3, 2), (2, 5137), (19, 8)), **_AWKWARD), _FAINT),
     "smoke": (
         grids.points(
             {"shape": (3, 40), "dtype": "float16", "symmetric": False, "provide_scale": False},
@@ -136,4 +142,5 @@ OPERATOR = entry(
         ),
     ),
     family="scaled_quant",
+    policy=Policy(lossy_copy=False),
 )

@@ -18,12 +18,12 @@ from kgb_gym.operators.vllm.families.judging import Each
 
 def build(
     make: Maker, *, num_tokens: int, num_experts: int, top_k: int, renormalize: bool, dtype: torch.dtype,
-    ids_dtype: torch.dtype = torch.int32, ties: bool = False,
+    ids_dtype: torch.dtype = torch.int32, ties: bool = False, shift: float = 0.0,
 ) -> Call:  # fmt: skip
-    """One call. Logits of a token are well apart, or (`ties`) many are equal."""
+    """One call. Logits of a token are well apart, or (`ties`) many are equal; `shift` is added to all."""
     order = make.uniform((num_tokens, num_experts), torch.float32).argsort(1).float()
     jitter = make.uniform((num_tokens, num_experts), torch.float32, high=0.5)
-    logits = (order // 2 if ties else order + jitter) * (8.0 / num_experts) - 4.0
+    logits = (order // 2 if ties else order + jitter) * (8.0 / num_experts) - 4.0 + shift
     outs = [make.out((num_tokens, top_k), d) for d in (torch.float32, ids_dtype, torch.int32)]
     return make.call(*outs, logits.to(dtype), renormalize)
 
@@ -66,17 +66,20 @@ _AWKWARD: dict[str, Any] = {
     "renormalize": (False, True), "dtype": ("float32", "float16", "bfloat16"), "ids_dtype": ("int32", "int64"),
     "ties": (False, True),
 }  # fmt: skip
+_SINGLE = {"num_tokens": 5, "num_experts": 1, "top_k": 1, "renormalize": False, "dtype": "float32"}
+_SHIFTED = [{**_SINGLE, "num_experts": 16, "top_k": 2, "shift": shift} for shift in (100.0, -120.0)]
+"""Logits whose exponentials fp32 does not hold."""
 GRIDS = {
     "paper": (
         *norm.timed(_PAPER, lambda p: p["num_tokens"] >= 1024),
         grids.pairwise(
             origin="extra", num_tokens=(3, 500), num_experts=(8, 60, 64, 192, 257, 512), top_k=(1, 2, 6, 8), **_AWKWARD
         ),
-        grids.points({"num_tokens": 5, "num_experts": 1, "top_k": 1, "renormalize": False, "dtype": "float32"}),
+        grids.points(_SINGLE, *_SHIFTED),
     ),
     "quick": (
         grids.pairwise(num_tokens=(1, 5, 9), num_experts=(8, 60, 257), top_k=(1, 2, 8), **_AWKWARD),
-        grids.points({"num_tokens": 5, "num_experts": 1, "top_k": 1, "renormalize": False, "dtype": "float32"}),
+        grids.points(_SINGLE, *_SHIFTED),
     ),
     "smoke": (
         grids.points(

@@ -20,6 +20,12 @@ def pointwise(x, y, out, count, small, n: tl.constexpr):
     tl.store(small + i, (tl.load(count + i) + (a < b)).to(tl.bfloat16))
 
 @triton.jit
+def scaled(x, out, factor, FACTOR: tl.constexpr, n: tl.constexpr):
+    i = tl.arange(0, n)
+    tl.store(out + i, tl.load(x + i) * factor)
+    tl.store(out + n + i, tl.load(x + i) * FACTOR)
+
+@triton.jit
 def matrices(x, out, total, top, n: tl.constexpr, PRECISION: tl.constexpr):
     i = tl.arange(0, n)
     at = i[:, None] * n + i[None, :]
@@ -48,6 +54,12 @@ pointwise[(1,)](x, y, out, count, small, 64)
 torch.testing.assert_close(out, (x + y * x - y).float(), rtol=0.02, atol=0.02)
 assert (count == (x > y).int() + (x * 4).int()).all()
 assert (small == (count + (x < y).int()).bfloat16()).all()
+
+out = torch.empty(8, dtype=torch.float64)
+scaled[(1,)](torch.ones(4, dtype=torch.float64), out, 0.1, 0.5, 4)
+assert out.tolist() == [torch.tensor(0.1).item()] * 4 + [0.5] * 4
+scaled[(1,)](torch.ones(4, dtype=torch.float64), out, 1e300, 0.5, 4)
+assert out[:4].isinf().all()
 
 for dtype in (torch.bfloat16, torch.float32, torch.float16):
     m = torch.randn(16, 16, generator=generator).to(dtype)

@@ -111,6 +111,15 @@ CALLS = {
     "a large file": '[open(f"{scratch}/large", "wb").write(bytes(1 << 20)) for _ in [signal.signal(signal.SIGXFSZ, signal.SIG_IGN)]]'
     ' + [os.truncate(f"{scratch}/large", 1 << 30)]',
     "higher limits": "resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
+    "a signal to the parent": "os.kill(os.getppid(), 0)",
+    "a signal to all": "os.kill(-1, 0)",
+    "another's limits": "resource.prlimit(os.getppid(), resource.RLIMIT_CORE)",
+    "another's processors": "os.sched_setaffinity(os.getppid(), os.sched_getaffinity(0))",
+    "another's priority": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 0)",
+    "modes elsewhere": "os.chmod(outside, 0o700)",
+    "times elsewhere": "os.utime(outside)",
+    "owners elsewhere": "os.chown(outside, os.getuid(), os.getgid())",
+    "attributes elsewhere": 'os.setxattr(f"{outside}/secret", b"user.x", b"1")',
 }
 
 
@@ -126,6 +135,27 @@ def test_numbers_of_system_calls(scratch, number):
     told, _ = confined(scratch, f"""
         libc = ctypes.CDLL(None, use_errno=True)
         print(libc.syscall({number}, 0, 0, 0, 0, 0), ctypes.get_errno())
+    """)  # fmt: skip
+    assert told == ["-1 1"]
+
+
+@pytest.mark.parametrize("role", ["recorder", "script"])
+def test_what_a_process_does_to_itself_still_works(scratch, role):
+    told, done = confined(scratch, """
+        tried(lambda: os.kill(os.getpid(), 0))
+        tried(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+        tried(lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)))
+        signal.signal(signal.SIGUSR1, lambda *_: print("heard"))
+        tried(lambda: signal.raise_signal(signal.SIGUSR1))
+    """, role=role)  # fmt: skip
+    assert told == ["done", "done", "done", "heard", "done"], done.stderr
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the second interface of x86-64")
+def test_the_x32_numbers_of_system_calls_fail(scratch):
+    told, _ = confined(scratch, """
+        libc = ctypes.CDLL(None, use_errno=True)
+        print(libc.syscall(0x40000000 + 41, 2, 1, 0), ctypes.get_errno())
     """)  # fmt: skip
     assert told == ["-1 1"]
 

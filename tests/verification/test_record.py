@@ -243,7 +243,7 @@ def test_policy_of_verbs(verb, step):
 
 @pytest.mark.parametrize(("source", "target", "lossy"), [
     ("float32", "int32", True), ("float32", "bool", True), ("int32", "bool", True), ("complex64", "float32", True),
-    ("float32", "float16", False), ("int32", "float32", False), ("float32", "complex64", False), ("bool", "bool", False),
+    ("float32", "float8_e4m3fn", True), ("float32", "float16", False), ("int32", "float32", False), ("float32", "complex64", False), ("bool", "bool", False),
 ])  # fmt: skip
 def test_policy_of_conversions(source, target, lossy):
     src, dst = (View(i, getattr(torch, n), (2,), (1,), 0) for i, n in enumerate((source, target)))

@@ -111,6 +111,7 @@ def _grids(name: str, dtype: torch.dtype) -> dict[str, tuple[Grid, ...]]:
         {**base, "n": 6, "alpha": 0.0},
         {**base, "n": 2},
         {**base, "n": 6, "incx": 0},
+        *({**base, "n": 40, "values": kind} for kind in buffers.EXTREMES),
     )
     timed, paper = published.paper(name, dtype, weight=lambda p: p["n"], timed=lambda p: p["n"] >= 1024)
     large = grids.pairwise(origin="extra", n=(2, 17, 33, 5333, 1000003), **awkward)

@@ -9,6 +9,7 @@ them, so that adding zero to them shows.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,6 +23,15 @@ TAIL = 5
 
 TRAP = {torch.float32: 2.0**-12, torch.complex64: 2.0**-12, torch.float64: 2.0**-30, torch.complex128: 2.0**-30}
 """What the next narrower arithmetic (TF32, fp32) loses of `1 + TRAP`."""
+
+FAR = {"tiny": 2.0**-48, "huge": 2.0**48}
+"""Scales far from 1: no number is so small that it may be left out, none so large that it may be cut (the twelfth root
+of it in fp16)."""
+
+EXTREMES = ("rare", "tiny", "huge")
+"""Values that a kernel must take as they come: none is replaced, left out or bounded."""
+
+NAN = float("nan")
 
 LAYOUTS = ("contiguous", "offset")
 """Where a buffer starts in its storage: at its beginning or three elements in, which breaks 16-byte alignment."""
@@ -52,7 +62,9 @@ def seen(value: Scalar, dtype: torch.dtype) -> Scalar:
 
 def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tensor:
     """`size` values: `normal`; `trap` (signed powers of two times 1 + `TRAP`); `special` (normal with NaN and infinities
-    among them); `kept` (normal, half of them negative zeros); `nan`. Integer types get small integers, and 99 for `nan`.
+    among them); `rare` (the same, one of each in twenty to sixty); `tiny` and `huge` (normal, scaled by `FAR`); `kept`
+    (normal, half of them negative zeros); `nan`. Integer types get small integers, and 99 for `nan`. Complex types get
+    no infinities: what a product makes of them depends on how it is written.
 
     Raises:
         ValueError: the kind is unknown.
@@ -61,6 +73,11 @@ def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tenso
         return make.full((size,), 99, dtype) if kind == "nan" else make.integers((size,), dtype, low=-9, high=10)
     if kind == "special":
         return make.sprinkle(make.normal((size,), dtype), (float("nan"), float("inf"), float("-inf")), share=0.2)
+    if kind == "rare":
+        return make.sprinkle(make.normal((size,), dtype), (NAN,) if dtype.is_complex else (NAN, -math.inf))
+    if kind in FAR:
+        factor: float = FAR[kind] if dtype is not torch.float16 else FAR[kind] ** (1 / 12)
+        return make.normal((size,), dtype) * factor
     if kind == "normal":
         return make.normal((size,), dtype)
     if kind == "kept":
@@ -73,7 +90,7 @@ def values(make: Maker, size: int, dtype: torch.dtype, kind: str) -> torch.Tenso
         powers = torch.where(make.integers((size,), torch.bool), powers, -powers)
         base = powers.to(wide(dtype)) * (1 + 0.5j if dtype.is_complex else 1.0)
         return (base * (1 + TRAP.get(dtype, 0.0))).to(dtype)
-    raise ValueError(f"unknown values {kind!r}: use normal, trap, special, kept or nan")
+    raise ValueError(f"unknown values {kind!r}: use normal, trap, special, rare, tiny, huge, kept or nan")
 
 
 def matrix(

@@ -326,6 +326,7 @@ def _edges(scalars: Axis) -> list[dict[str, Any]]:
         {**plain, **sizes, "alpha,beta": (0.0, 0.5)},
         {**plain, **sizes, "alpha,beta": (0.0, 0.0)},
         {**plain, **sizes, "alpha,beta": (-0.5, 1.0), "output": "nan"},
+        *({**plain, **sizes, "alpha,beta": (-0.5, 0.0), "values": kind} for kind in buffers.EXTREMES),
     ]
 
 

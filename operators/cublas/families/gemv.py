@@ -291,6 +291,7 @@ def _edges(scalars: Any) -> list[dict[str, Any]]:
         {**plain, "m,n": (9, 6), "alpha,beta": (0.0, 0.5), "values": "nan"},
         {**plain, "m,n": (9, 6), "alpha,beta": (0.0, 0.0), "values": "nan"},
         {**plain, "m,n": (9, 6), "alpha,beta": (-0.5, 1.0), "output": "nan"},
+        *({**plain, "m,n": (9, 16), "alpha,beta": (-0.5, 0.0), "values": kind} for kind in buffers.EXTREMES),
     ]
 
 

@@ -14,6 +14,7 @@ from kgb_gym.operators.cublas.families.gemm_ex import DATA_TYPES
 from kgb_gym.operators.declaration import Call, Operator
 from kgb_gym.operators.grids import Grid
 from kgb_gym.operators.maker import Maker
+from kgb_gym.operators.policy import NO_COPY
 
 SIZES = ((1, 1), (17, 33), (71, 497), (1041, 1024))
 QUICK = ((1, 1), (5, 33), (40, 3), (35, 40))
@@ -172,6 +173,7 @@ def geam(name: str, dtype: torch.dtype) -> Operator:
         {**edge, "m,n": (0, 3)}, {**edge, "alpha,beta": (0.0, 0.5), "hidden": "A"},
         {**edge, "alpha,beta": (0.5, 0.0), "hidden": "B"}, {**edge, "alpha,beta": (0.0, 0.0), "hidden": "AB"},
         {**edge, "transb": 1, "transa": 0, "alpha,beta": (0.5, 0.0), "hidden": "B", "place": "A"},
+        *({**edge, "values": kind} for kind in buffers.EXTREMES),
     ]  # fmt: skip
     return routine.declare(
         name, build=build_geam, oracle=oracle_geam, touched=touched, writes=("C",),
@@ -183,6 +185,7 @@ def geam(name: str, dtype: torch.dtype) -> Operator:
             "m", "n", "alpha", "beta", "pad", "layout", "values", transa=(0, 1, 2), transb=(0, 1, 2), place=PLACES, hidden=("",)
         ),
         compare=Close(depth=lambda arguments: 2, scale=_scale_geam, slack=2.0),
+        policy=NO_COPY,  # with the factors 1 and 0 a copy would be the answer
         description="Sum of matrices C <- alpha*op(A) + beta*op(B). C is m x n.",
         notes=(routine.COLUMNS, routine.OPERATIONS.replace("trans is", "transa and transb are"),
                "C may be the same tensor as A or B where that is not transposed and has the leading dimension ldc.",
@@ -194,7 +197,8 @@ def geam(name: str, dtype: torch.dtype) -> Operator:
 def dgmm(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?dgmm`: C <- diag(x) A, or A diag(x)."""
     edge = {"m,n": (9, 6), "mode": 1, "pad": 2, "incx": 1}
-    edges = [{**edge, "m,n": (0, 3)}, {**edge, "incx": 0}, {**edge, "mode": 0, "incx": 12}]
+    edges = [{**edge, "m,n": (0, 3)}, {**edge, "incx": 0}, {**edge, "mode": 0, "incx": 12},
+             *({**edge, "values": kind} for kind in buffers.EXTREMES)]  # fmt: skip
     return routine.declare(
         name, build=build_dgmm, oracle=oracle_dgmm, touched=touched, writes=("C",),
         grids=_grids(
@@ -237,6 +241,7 @@ def _syrk(name: str, dtype: torch.dtype, notes: Sequence[str], **axes: Any) -> O
         {**edge, "n,k": (0, 3), "alpha,beta": scalars[1]}, {**edge, "n,k": (9, 0), "alpha,beta": scalars[2]},
         {**edge, "alpha,beta": (0.0, 0.5)}, {**edge, "alpha,beta": (0.0, 0.0)},
         {**edge, "alpha,beta": (-0.5, 1.0), "output": "nan"},
+        *({**edge, "alpha,beta": (-0.5, 0.0), "values": kind} for kind in buffers.EXTREMES),
     ]  # fmt: skip
     return routine.declare(
         name, build=build_syrk, oracle=oracle_syrk, touched=touched_syrk, writes=("C",),

@@ -131,9 +131,10 @@ def _grids(
         "values": ("normal", "trap"), "layout": buffers.LAYOUTS, "dtype": (kind,),
     }  # fmt: skip
     base = {"dtype": kind, "incx": 2, "incy": -3, "alpha": axes["alpha"][1], **{k: v[0] for k, v in more.items()}}
-    points = grids.points(*({**base, **edge} for edge in edges))
-    plain = {**base, "incx": 1, "incy": 1}
     sizes = next(iter(quick.items()))
+    extremes = [{sizes[0]: sizes[1][-2], "pad": 1, "values": kind} for kind in buffers.EXTREMES]
+    points = grids.points(*({**base, **edge} for edge in (*edges, *extremes)))
+    plain = {**base, "incx": 1, "incy": 1}
     smoke = grids.points({**base, "pad": 1, sizes[0]: sizes[1][-2]}, {**plain, sizes[0]: sizes[1][-1]}, origin="paper")
     return {
         "paper": (

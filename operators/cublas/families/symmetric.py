@@ -238,13 +238,14 @@ def _grids(
     ((sizes, values),) = quick.items()
     base = {"dtype": kind, "pad": 2, **{k: v[-1] for k, v in more.items()}}
     nothing = tuple(0 if i == 0 else 3 for i in range(len(values[0]))) if isinstance(values[0], tuple) else 0
+    further: tuple[dict[str, Any], ...] = (
+        {"alpha,beta": (0.0, 0.5)}, {"alpha,beta": (0.0, 0.0)}, {"alpha,beta": (-0.5, 1.0), "output": "nan"},
+        *({"alpha,beta": (-0.5, 0.0), "values": extreme} for extreme in buffers.EXTREMES),
+    )  # fmt: skip
     edges = grids.points(
         {**base, sizes: nothing, "alpha,beta": scalars[1]},
-        *({**base, sizes: values[2], **edge} for edge in (
-            {"alpha,beta": (0.0, 0.5)}, {"alpha,beta": (0.0, 0.0)},
-            {"alpha,beta": (-0.5, 1.0), "output": "nan"},
-        )),
-    )  # fmt: skip
+        *({**base, sizes: values[2], **edge} for edge in further),
+    )
     smoke = grids.points(
         {**base, sizes: values[2], "alpha,beta": scalars[1], "values": "trap"},
         {"dtype": kind, **{k: v[0] for k, v in more.items()}, sizes: values[3], "alpha,beta": scalars[0]},

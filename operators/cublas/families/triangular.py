@@ -54,26 +54,26 @@ def solvable(
 
 def build_trsv(
     make: Maker, *, uplo: int, trans: int, diag: int, n: int, incx: int, dtype: torch.dtype, pad: int = 0,
-    layout: str = "contiguous",
+    layout: str = "contiguous", values: str = "normal",
 ) -> Call:  # fmt: skip
-    """One `trsv` call."""
+    """One `trsv` call; `values` of x."""
     lda = max(1, n) + pad
     a = solvable(make, n, lda, uplo, diag, dtype, layout)
-    x = buffers.vector(make, n, incx, dtype, guard="kept", layout=layout)
+    x = buffers.vector(make, n, incx, dtype, kind=values, guard="kept", layout=layout)
     return make.call(uplo, trans, diag, n, a, lda, x, incx)
 
 
 def build_trsm(
     make: Maker, *, side: int, uplo: int, trans: int, diag: int, m: int, n: int, alpha: Any, dtype: torch.dtype,
-    pad: int = 0, layout: str = "contiguous", hidden: str = "",
+    pad: int = 0, layout: str = "contiguous", hidden: str = "", values: str = "normal",
 ) -> Call:  # fmt: skip
-    """One `trsm` call; `hidden`: A is NaN throughout (for alpha = 0)."""
+    """One `trsm` call; `hidden`: A is NaN throughout (for alpha = 0); `values` of B."""
     order, ldb = n if side else m, max(1, m) + pad
     lda = max(1, order) + 2 * pad
     a = solvable(make, order, lda, uplo, diag, dtype, layout)
     if hidden:
         a.fill_(NAN)
-    b = buffers.matrix(make, m, n, ldb, dtype, guard="kept", layout=layout)
+    b = buffers.matrix(make, m, n, ldb, dtype, kind=values, guard="kept", layout=layout)
     return make.call(side, uplo, trans, diag, m, n, buffers.scalar(alpha, dtype), a, lda, b, ldb)
 
 
@@ -205,7 +205,11 @@ _NOT_SINGULAR = "There is no test for singularity: a zero on the diagonal gives 
 
 def tbmv(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?tbmv_v2`: x <- op(A) x for a triangular band."""
-    edges = [{"n,k": (0, 2)}, {"n,k": (2, 4)}]
+    edges: list[dict[str, Any]] = [
+        {"n,k": (0, 2)},
+        {"n,k": (2, 4)},
+        *({"n,k": (17, 2), "values": kind} for kind in buffers.FAR),
+    ]
     axes = {"trans": (0, 1, 2), "incx": INCREMENTS, "values": ("normal", "trap")}
     return routine.declare(
         name, build=build_tbmv, oracle=oracle_tbmv, touched=touched_vector, writes=("x",),
@@ -230,7 +234,7 @@ def trsv(name: str, dtype: torch.dtype) -> Operator:
     return routine.declare(
         name, build=build_trsv, oracle=oracle_trsv, touched=touched_vector, writes=("x",),
         grids=_grids(
-            name, dtype, [{"n": 0}, {"n": 2}], {"n": (1, 17, 32, 40, 70)}, {"n": (1, 17, 33, 71, 497, 1041)},
+            name, dtype, [{"n": 0}, {"n": 2}, *({"n": 17, "values": kind} for kind in buffers.FAR)], {"n": (1, 17, 32, 40, 70)}, {"n": (1, 17, 33, 71, 497, 1041)},
             {"n": 4096}, timed=lambda p: p["n"] >= 1024, weight=lambda p: p["n"] ** 2, trans=(0, 1, 2), incx=INCREMENTS,
         ),
         jitter=routine.jitter("n", "uplo", "diag", "incx", "pad", "layout", trans=(0, 1, 2)),
@@ -271,7 +275,8 @@ def trsm_batched(name: str, dtype: torch.dtype) -> Operator:
     )  # fmt: skip
 
 
-_EDGES = [{"m,n": (0, 3), "alpha": 1.0}, {"m,n": (9, 6), "alpha": 0.0, "hidden": "A", "pad": 2}]
+_EDGES = [{"m,n": (0, 3), "alpha": 1.0}, {"m,n": (9, 6), "alpha": 0.0, "hidden": "A", "pad": 2},
+          *({"m,n": (9, 6), "alpha": 0.5, "values": kind} for kind in buffers.FAR)]  # fmt: skip
 _TRSM = (
     {"m,n": ((1, 1), (5, 17), (33, 4), (20, 40))},
     {"m,n": ((1, 1), (17, 33), (33, 17), (71, 8), (64, 497))},

@@ -204,6 +204,7 @@ def scal(name: str, dtype: torch.dtype) -> Operator:
         {"n": 6, "incx": 3, "alpha": 100.001}, {"n": 0, "incx": 2, "alpha": 2.0}, {"n": -1, "incx": 1, "alpha": 2.0},
         {"n": 6, "incx": -1, "alpha": 2.0}, {"n": 6, "incx": 0, "alpha": 2.0}, {"n": 9, "incx": 1, "alpha": 0.0},
         {"n": 40, "incx": 2, "alpha": 0.0, "values": "special"}, {"n": 40, "incx": 1, "alpha": -0.5, "values": "special"},
+        *({"n": 9, "incx": 1, "alpha": -0.5, "values": kind} for kind in buffers.FAR),
     ]  # fmt: skip
     return routine.declare(
         name, build=build_scal, oracle=scaled, touched=touched_scal, writes=("x",),
@@ -218,7 +219,10 @@ def scal(name: str, dtype: torch.dtype) -> Operator:
 
 def dot(name: str, dtype: torch.dtype, *, conjugate: bool = False) -> Operator:
     """`cublas?dot[uc]_v2`: the sum of x_i y_i, or of conj(x_i) y_i."""
-    edges: list[dict[str, Any]] = [*_pair_edges(), {"n": 6, "incx": 0, "incy": 1}, {"n": 6, "incx": 2, "incy": 0}]
+    edges: list[dict[str, Any]] = [
+        *_pair_edges(), {"n": 6, "incx": 0, "incy": 1}, {"n": 6, "incx": 2, "incy": 0},
+        *({"n": 40, **_PAIR, "values": kind} for kind in buffers.EXTREMES),
+    ]  # fmt: skip
     term = "conj(x_i)*y_i (x is conjugated, y is not)" if conjugate else "x_i*y_i"
     exact = (routine.IEEE,) if dtype in (torch.float32, torch.complex64) else ()
     return routine.declare(
@@ -236,6 +240,7 @@ def asum(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?asum_v2`: the sum of |x_i|."""
     edges: list[dict[str, Any]] = [
         {"n": 6, "incx": 3}, {"n": 0, "incx": 2}, {"n": -1, "incx": 1}, {"n": 6, "incx": -1}, {"n": 6, "incx": 0},
+        *({"n": 40, "incx": 1, "values": kind} for kind in buffers.EXTREMES),
     ]  # fmt: skip
     return routine.declare(
         name, build=build_asum, oracle=total, touched=None, writes=("result",),

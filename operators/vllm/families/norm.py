@@ -17,7 +17,8 @@ LAYOUTS = ("contiguous", "sliced", "swapped", "expanded", "offset")
 two dimensions swapped in memory), `expanded` (the first dimension has stride 0), `offset` (three elements in)."""
 
 VALUES = ("normal", "large", "small", "zero_row")
-"""`large`: squares overflow fp16; `small`: epsilon decides; `zero_row`: the first row is zero."""
+"""`large`: squares overflow fp16; `small`: epsilon decides; `zero_row`: the first row is zero. A grid's points may ask
+for `special` as well: NaN and an infinity somewhere."""
 
 
 def rows(make: Maker, shape: tuple[int, ...], dtype: torch.dtype, values: str, layout: str) -> torch.Tensor:
@@ -26,12 +27,14 @@ def rows(make: Maker, shape: tuple[int, ...], dtype: torch.dtype, values: str, l
     Raises:
         ValueError: `values` or `layout` is unknown.
     """
-    if values not in VALUES or layout not in LAYOUTS:
+    if values not in (*VALUES, "special") or layout not in LAYOUTS:
         raise ValueError(f"unknown values {values!r} or layout {layout!r}")
     std = {"large": 300.0, "small": 1e-3}.get(values, 1.0)
     tensor = make.normal(shape, dtype, mean=0.3 * std, std=std)
     if values == "zero_row":
         tensor.view(-1, shape[-1])[:1] = 0
+    if values == "special":
+        make.sprinkle(tensor, (float("nan"), float("inf")), share=0.0)
     if layout == "swapped":
         if len(shape) < 3:
             return lay(tensor, "sliced")

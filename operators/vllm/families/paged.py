@@ -18,9 +18,11 @@ LENGTHS = ("ragged", "full", "with_empty")
 def inputs(
     make: Maker, *, seqs: int, heads: int, kv_heads: int, head_size: int, block_size: int, context: int,
     dtype: torch.dtype, kv_cache_dtype: str = "auto", lengths: str = "ragged", alibi: bool = False, padding: int = 0,
+    sharp: float = 1.0,
 ) -> dict[str, Any]:  # fmt: skip
     """The arguments by name, but for the outputs and the sparse ones. Small caches are not shared between sequences,
-    and what lies beyond a sequence's end in its last block is NaN."""
+    and what lies beyond a sequence's end in its last block is NaN. `sharp`: a factor of the scale; logits of 100 and
+    more have no exponential in fp32."""
     cached = dtype if kv_cache_dtype == "auto" else torch.uint8
     x = 16 // cached.itemsize
     pages = -(-context // block_size)
@@ -47,7 +49,7 @@ def inputs(
         "key_cache": keys,
         "value_cache": values,
         "num_kv_heads": kv_heads,
-        "scale": head_size**-0.5,
+        "scale": head_size**-0.5 * sharp,
         "block_tables": table,
         "seq_lens": torch.tensor(seq_lens, dtype=torch.int32),
         "block_size": block_size,
