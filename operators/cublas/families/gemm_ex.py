@@ -12,7 +12,7 @@ import torch
 
 from kgb_gym.operators import grids
 from kgb_gym.operators.compare import Close
-from kgb_gym.operators.cublas.families import gemm, routine
+from kgb_gym.operators.cublas.families import buffers, gemm, routine
 from kgb_gym.operators.declaration import Call, Operator
 from kgb_gym.operators.maker import Maker
 
@@ -71,6 +71,13 @@ _ROUNDED = grids.points(
 )
 """A small C times a beta that it does not hold: rounding their product to C's type shows."""
 
+
+def _bearable(point: grids.Params) -> bool:
+    """Leaves out what other cases of `quick` see as well: numbers far from 1, one of two empty sums."""
+    empty = point["k"] == 0 and point["beta"] == 0.0
+    return not (empty or point.get("values") in buffers.FAR)
+
+
 _NOTES = (
     (
         "Atype, Btype and Ctype are numbers of cudaDataType and say what the tensors are: 0 float32, 2 float16, 3 int8, "
@@ -87,7 +94,7 @@ _NOTES = (
 def gemm_ex(name: str, dtype: torch.dtype) -> Operator:
     """`cublasSgemmEx`: one matrix product in fp32 of operands of other types."""
     suites = gemm.make_grids(name, dtype, types=TYPES)
-    suites["quick"] = (*suites["quick"], _ROUNDED)
+    suites["quick"] = (*(grid.where(_bearable) for grid in suites["quick"]), _ROUNDED)
     return routine.declare(
         name, build=build, oracle=oracle, touched=gemm.touched, writes=("C",),
         grids=suites,
