@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from benchmarks import performance
+from benchmarks import performance, throughput
 from benchmarks.comparison import Row, percentile
+from kgb_gym.operators import names
 
 
 def test_targets_are_of_the_value_or_of_the_ratio():
@@ -36,6 +37,10 @@ def test_the_page_is_renewed_and_nothing_else_of_it_changes(tmp_path):
     assert performance.renewed(page, data) == page
     with pytest.raises(ValueError, match="lacks"):
         performance.renewed("# Title\n", data)
+
+
+def test_the_operators_that_are_measured_exist():
+    assert {*throughput.SAMPLE, *throughput.SHORT, *throughput.WARM_S} <= set(names())
 
 
 def test_unknown_parts_are_named(capsys):
