@@ -110,13 +110,13 @@ def publishing(steps: int = 10_000) -> Iterator[Result]:
     from kgb_gym.datasets.recorder import Recorder
     from kgb_gym.datasets.rows import episode_row, step_row
 
-    code = gold_source("aten/softmax")
+    code, copies = gold_source("aten/softmax"), 20
     made_up = _verdict("aten/softmax", code.encode(), suite="quick", platform="cpu")
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as source, tempfile.TemporaryDirectory() as target:
         run = Path(source) / "run"
         with Recorder.open(run, config={"benchmark": 1}) as recorder:
-            for number in range(steps // 4):
+            for number in range(steps // 4 // copies):
                 name = f"e{number}"
                 rows = [
                     step_row(made_up, episode_id=name, step=i, code=f"{code}\n# {number} {i}",
@@ -127,11 +127,27 @@ def publishing(steps: int = 10_000) -> Iterator[Result]:
                 for row in rows:
                     recorder.step(row)
                 recorder.episode(episode_row(rows, episode_id=name, operator="aten/softmax"))
-        began = time.perf_counter()
+        _multiply(run, copies)
+        began, cpu = time.perf_counter(), time.process_time()
         done = publish(run, str(Path(target) / "published"))
-        seconds = time.perf_counter() - began
-    detail = f"{done.steps} steps of {done.episodes} episodes"
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    detail = f"{done.steps} steps of {done.episodes} episodes; {cpu:.1f} s of CPU"
     yield Result("publishing", seconds, "s", f"≤ {PUBLISH_S:.0f}", seconds <= PUBLISH_S, detail)
+
+
+def _multiply(run: Path, copies: int) -> None:
+    """Shards like those that are there, under other episode ids: recording ten thousand steps is measured elsewhere."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    for path in sorted((run / "data").glob("*.parquet")):
+        table = pq.read_table(path)
+        place = table.schema.get_field_index("episode_id")
+        for number in range(1, copies):
+            ids = pc.binary_join_element_wise(table.column("episode_id"), str(number), "-")
+            head, _, tail = path.name.rpartition("-")
+            copy = table.set_column(place, table.schema.field(place), ids)
+            pq.write_table(copy, path.with_name(f"{head}-{number + 100:0{len(tail.partition('.')[0])}d}.parquet"))
 
 
 class Gold:

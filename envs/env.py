@@ -353,6 +353,11 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
             targets = listed(action.arguments.get("targets") or self.platform.compile_targets)
             future = self._ask(episode, encode(action.arguments["code"]), "compile", targets=targets)
             return Pending(action, started, future=future)
+        if (script := action.arguments.get("script")) is not None:
+            if "case" in action.arguments:
+                return Pending(action, started, error="run takes a case or a script, not both.")
+            code = encode(action.arguments["code"])
+            return Pending(action, started, future=self._ask(episode, code, "run", script=script))
         if tool.job:
             given = action.arguments.get("cases", ())
             if (one := action.arguments.get("case")) is not None:

@@ -128,14 +128,16 @@ def told(verdict: Verdict) -> str:
 
 
 def compiled(verdict: Verdict) -> str:
-    """What came of each chip that was compiled for, a line each; empty where the only one is the platform's and it
-    passed."""
-    if verdict.kind not in ("compile", "profile") and all(t.ok for t in verdict.targets):
+    """What came of each chip that was compiled for, a line each. Of a submission only where it is right, but does not
+    compile for some further chip: else the message says all."""
+    asked = verdict.kind in ("compile", "profile")
+    if not asked and (verdict.status is not Status.PASSED or all(t.ok for t in verdict.targets)):
         return ""
     lines = []
     for target in verdict.targets:
         if not target.ok:
-            lines.append(f"- {target.target}: {target.status.value}. {clip(target.message.strip(), 600)}")
+            said = "" if target.message in verdict.message else f" {clip(target.message.strip(), 600)}"
+            lines.append(f"- {target.target}: {target.status.value}.{said}")
             continue
         told = [
             f"{c.function} {'?' if c.registers is None else c.registers} registers, {c.spill_bytes or 0} bytes spilled, "

@@ -90,10 +90,12 @@ TOOLS = {
         Tool(
             "run",
             "Run your module on one case: what it launches, the first values of each output beside the expected ones, "
-            "and its time where the platform times and the case is a timed one. It never counts as a submission.",
+            "and its time where the platform times and the case is a timed one. With a script, run that instead: it "
+            "imports your module as `kernel`, and you see what it prints. It never counts as a submission.",
             {
                 "code": _CODE,
                 "case": {"type": "string", "description": "Id of a case, or a glob: its first; left out: a small one."},
+                "script": {"type": "string", "description": "A Python script of your own, in place of a case."},
             },
             ("code",),
             "run",

@@ -120,7 +120,7 @@ class Evidence:
     software: bool
     """This torch is built for it, or has the plug-in."""
     tools: tuple[str, ...]
-    """Its vendor's programs and folders that are there. They tell relatives apart, and prove nothing alone."""
+    """Its vendor's programs and folders that are there. They decide last, and prove nothing alone."""
     hidden: str = ""
     """The environment variable that hides every device."""
 
@@ -156,8 +156,7 @@ def candidates(platforms: Sequence[Platform], machine: Machine) -> list[Platform
     fits = [p for p in fits if seen[p.name].software or not p.signs.needs_software]
     fits = [p for p in fits if seen[p.name].software] or fits
     # The files of a relative may be a subset of one's own: more of them is the better match.
-    fits = [p for p in fits if not any(set(p.signs.nodes) < set(o.signs.nodes) for o in fits)]
-    return [p for p in fits if seen[p.name].tools] or fits if len(fits) > 1 else fits
+    return [p for p in fits if not any(set(p.signs.nodes) < set(o.signs.nodes) for o in fits)]
 
 
 def detect(platforms: Sequence[Platform], fallback: Platform, machine: Machine | None = None) -> Platform:
@@ -179,6 +178,9 @@ def detect(platforms: Sequence[Platform], fallback: Platform, machine: Machine |
         return fits[0]
     names = machine.device_names(sorted({p.device for p in fits}))
     named = [p for p in fits if any(re.search(p.signs.names, n, re.IGNORECASE) for n in names.get(p.device, ()))]
+    if not named and any(names.values()):
+        # Devices that work, under names that nobody has told us: then the one vendor whose software is there.
+        named = [p for p in fits if evidence(p, machine).tools]
     if len(named) == 1:
         return named[0]
     told = "; ".join(f"{p.name}: {evidence(p, machine).text}" for p in (named or fits))

@@ -23,6 +23,8 @@ from kgb_gym.sandbox import landlock, seccomp
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+INTERPRETED = frozenset({"player", "caller", "script"})
+"""Roles that launch kernels: in the interpreter on the CPU, and with compilers beside them on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,13 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int | None, cpu
     """Confine this process for one role: environment, limits, files, system calls.
 
     Args:
-        role: `recorder`, `caller`, `player` or `compiler`.
+        role: `recorder`, `caller`, `player`, `script` or `compiler`.
         device: `cpu` or `cuda`. CUDA needs threads, device files and a large address space.
         scratch: the only folder that may be written.
         memory_bytes: see `limit`; None: not known yet.
         cpu_s: the same.
     """
-    _environment(scratch, keep_interpreter=role in {"player", "caller"} and device == "cpu")
+    _environment(scratch, keep_interpreter=role in INTERPRETED and device == "cpu")
     os.chdir(scratch)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -54,7 +56,7 @@ def enter(role: str, *, device: str, scratch: str, memory_bytes: int | None, cpu
     ):  # fmt: skip
         resource.setrlimit(kind, (value, value))
     limit(device=device, memory_bytes=memory_bytes, cpu_s=cpu_s)
-    starts_programs = role == "compiler" or (role in {"player", "caller"} and device == "cuda")
+    starts_programs = role == "compiler" or (role in INTERPRETED and device == "cuda")
     with contextlib.suppress(OSError):
         landlock.restrict(
             read=(*readable(), *_OWN_PROC, *(_DRIVER_PROC if device == "cuda" else ())), write=[scratch, *(["/dev/shm"] if device == "cuda" else [])],

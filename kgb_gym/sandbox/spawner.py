@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgb_gym.platforms import get as get_platform
+from kgb_gym.sandbox.fences import INTERPRETED
 from kgb_gym.sandbox.leases import Leases
 from kgb_gym.verification import wire
 from kgb_gym.verification.protocols import Ended, Limits
@@ -204,7 +205,7 @@ class TemplateSpawner:
 
     def spawn(self, role: str, *, operator: str, platform: str, limits: Limits) -> Sandboxed:
         where = get_platform(platform)
-        channel = self._interpreter if role in {"player", "caller"} and where.interpreted else self._native
+        channel = self._interpreter if role in INTERPRETED and where.interpreted else self._native
         visible = self.visible if where.device == "cuda" else ""
         return Sandboxed(channel, role, operator, where.device, limits, self._root, visible)
 

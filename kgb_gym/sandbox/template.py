@@ -84,7 +84,7 @@ def _warm(mode: str, root: str) -> Roles:
     from kgb_gym.operators import baseline  # noqa: F401 (imported before the fences close)
     from kgb_gym.platforms.interpreter import repair
     from kgb_gym.sandbox import fences, warm, worker
-    from kgb_gym.verification import compiler, player, recorder, timing  # noqa: F401 (as above)
+    from kgb_gym.verification import compiler, player, recorder, scripting, timing  # noqa: F401 (as above)
 
     fences.readable()
     fences.executable("cpu")
@@ -105,6 +105,7 @@ def _warm(mode: str, root: str) -> Roles:
     library._destroy()
     return {
         "recorder": recorder.serve, "caller": recorder.serve, "player": player.serve, "compiler": compiler.serve, "judge": worker.serve,
+        "script": scripting.serve,
     }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from kgb_gym.verification.playing import live_question
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
+from kgb_gym.verification.scripting import printed
 from kgb_gym.verification.session import Failure, Session, Trial, Worker
 from kgb_gym.verification.source import Source, Unparsable, defined_names, line_of, parse
 from kgb_gym.verification.tensors import pack
@@ -47,14 +48,36 @@ def verify(job: Job, spawner: Spawner, operator: Operator | None = None) -> Verd
     failure: Failure | None = None
     source: Source | None = None
     try:
-        source, kernels = _read(session)
-        _run(session, source, kernels)
+        if job.script is not None:
+            _script(session, job.script)
+        else:
+            source, kernels = _read(session)
+            _run(session, source, kernels)
     except Failure as caught:
         failure = caught
         if source is not None:
             _place(failure, session, source)
     session.durations["total"] = time.monotonic() - session.began
     return conclude(session, failure)
+
+
+def _script(session: Session, script: str) -> None:
+    """Run the model's own script beside its module. Neither is screened: nothing is scored by what they print."""
+    try:
+        source = parse(session.job.source)
+    except Unparsable as error:
+        raise Failure(Status.SYNTAX_ERROR, str(error), line=error.line) from error
+    session.stage = Stage.PARSED
+    head = {"text": source.text, "script": script}
+    with _process(session, "script") as worker:
+        try:
+            with session.clock("play"):
+                answer, _ = _ask(session, worker, head, seconds=session.job.limits.call_s, doing="the script")
+        finally:
+            session.told += printed(worker.end())
+    session.stage = Stage.LOADED
+    if raised := _error(answer):
+        raise _raised(raised, "the script")
 
 
 def _place(failure: Failure, session: Session, source: Source) -> None:

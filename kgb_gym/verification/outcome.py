@@ -22,7 +22,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         everything = all(t.ok for t in session.trials)
         if everything and job.kind == "verify":
             stage = Stage.TIMED if any(t.timing for t in session.trials) else Stage.GENUINE
-        elif everything and job.kind != "compile":
+        elif everything and job.kind != "compile" and job.script is None:
             stage = Stage.CORRECT
     whole = job.kind == "verify" and not job.only_defined and not job.without and failure is None
     speedup, lower = _speedup(cases)
@@ -51,7 +51,7 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
         targets=session.targets,
         layers=tuple(session.layers),
         notes=(*session.notes, *_emulated(session)),
-        report=bounded([line for t in session.trials for line in t.told]),
+        report=bounded([*session.told, *(line for t in session.trials for line in t.told)]),
         seed=job.seed,
         durations={k: round(v, 6) for k, v in session.durations.items()},
     )
@@ -72,6 +72,8 @@ def _status(session: Session, failure: Failure | None) -> tuple[Status, str]:
             Status.PASSED,
             _compiled(session),
         )
+    if session.job.script is not None:
+        return Status.PASSED, "the script ran to its end"
     raised = [t for t in trials if t.raised and not t.judged]
     wrong = [t for t in trials if t.judged and not t.ok]
     if raised and (len(raised) >= len(wrong) or not wrong):

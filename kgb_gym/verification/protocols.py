@@ -88,6 +88,8 @@ class Job:
     """Judge only the interfaces that the file defines; never a clean pass of the operator."""
     cases: tuple[str, ...] = ()
     """For `test`: ids or globs of cases; empty: the `smoke` suite."""
+    script: str | None = None
+    """For `run`: a script of the model's own, run beside the submission in place of a case (see `scripting`)."""
     targets: tuple[str, ...] = ()
     """Chips to compile for (see `targets`). For `compile` none means the platform's own; for `verify` a submission that
     is right is compiled for them too, which tells how portable it is and changes nothing else."""

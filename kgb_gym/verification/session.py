@@ -128,6 +128,8 @@ class Session:
     baseline: str = "none"
     calibration: Timing | None = None
     profile: Profile | None = None
+    told: list[str] = field(default_factory=list)
+    """What a script printed."""
     clocks: Clocks | None = None
 
     @property

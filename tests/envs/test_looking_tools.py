@@ -93,3 +93,60 @@ def test_reports_are_bounded_and_travel():
     text = describe(verdict, "Tool `profile`")
     assert len(text) < MAX_DETAIL + 500
     assert "own kernels kernel; their share 75%" in text
+
+
+SCRIPT = """
+import torch
+import kernel
+x = torch.arange(5.0)
+kernel.cublasSscal_v2(5, 3.0, x, 1)
+print("scaled", x.tolist())
+"""
+
+
+def script(env, text):
+    observation, reward, terminated, _, info = env.step(kgb_gym.call("run", code=gold_source(NAME), script=text))
+    assert (terminated, info["submission"], reward <= 0) == (False, 0, True)
+    return observation["message"], info["verdict"]
+
+
+def test_a_script_of_ones_own_runs_beside_the_kernel(env):
+    message, verdict = script(env, SCRIPT)
+    assert (verdict.kind, verdict.status, verdict.stage) == ("run", "passed", "loaded")
+    assert (verdict.clean, verdict.cases) == (False, ())
+    assert verdict.report == ("scaled [0.0, 3.0, 6.0, 9.0, 12.0]",)
+    assert verdict.report[0] in message
+
+
+def test_what_a_script_printed_before_it_failed_is_shown(env):
+    message, verdict = script(env, "print('so far')\nraise ValueError('no further')\n")
+    assert (verdict.status, verdict.report) == ("runtime_error", ("so far",))
+    assert "so far" in message
+    assert "line 2" in verdict.message
+    assert "ValueError: no further" in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("import sys; sys.exit(3)", "runtime_error", "SystemExit: 3"),
+        ("import os; os._exit(4)", "crash", "exit status 4"),
+        ("(", "runtime_error", "SyntaxError"),
+        ("import socket; socket.socket()", "runtime_error", "PermissionError"),
+        ("import kgb_gym; open(kgb_gym.__file__).read()", "runtime_error", "PermissionError"),
+        ("import subprocess; subprocess.run(['true'])", "runtime_error", "Error"),
+        ("print('x' * 200_000)", "passed", "ran to its end"),
+    ],
+    ids=["status", "exit", "syntax", "network", "project", "programs", "flood"],
+)
+def test_a_script_stays_within_the_fences(env, text, status, said):
+    message, verdict = script(env, text)
+    assert verdict.status == status, verdict.message
+    assert said in verdict.message
+    assert len(message) < 20_000
+
+
+def test_a_case_and_a_script_are_not_both(env):
+    observation, _, _, _, info = env.step(kgb_gym.call("run", code=gold_source(NAME), case="*", script="1"))
+    assert "a case or a script, not both" in observation["message"]
+    assert info["verdict"] is None

@@ -68,6 +68,7 @@ def test_tools(real, softmax):
     observation, *_, info = softmax.step(kgb_gym.call("compile", code=gold))
     assert (observation["status"], info["verdict"].kind) == ("passed", "compile")
     assert "cuda:90" in info["verdict"].compiled_for
+    assert "cuda:90: ok" in observation["message"] and "registers" in observation["message"]
     case = info["verdict"].cases
     ids = [c.id for c in kgb_gym.get_operator("aten/softmax").cases("smoke")][:1]
     observation, *_, info = softmax.step(kgb_gym.call("test", code=gold, cases=ids))

@@ -123,6 +123,19 @@ def test_where_files_and_torch_leave_two_the_devices_are_asked_by_name(machine):
     assert "torch" not in {m for m in sys.modules if (sys.modules[m].__dict__ or {}).get("_Device")}
 
 
+def test_a_device_by_a_name_unheard_of_belongs_to_the_only_vendor_whose_software_is_there(machine, tmp_path):
+    nodes = [*here("nvidia")["nodes"], *here("metax")["nodes"]]
+    found = machine(nodes=nodes, build={"cuda": "12.6"}, names={"cuda": ["Unheard-of 9000"]}, tools=["mx-smi"])
+    assert platforms.detect(found).name == "metax"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_software_alone_decides_nothing_where_no_device_answers(machine):
+    nodes = [*here("nvidia")["nodes"], *here("metax")["nodes"]]
+    with pytest.raises(Ambiguous):
+        platforms.detect(machine(nodes=nodes, build={"cuda": "12.6"}, tools=["mx-smi"]))
+
+
 @pytest.mark.parametrize("names", [{"cuda": ["Unheard-of 9000"]}, {"cuda": []}, {}])
 def test_what_stays_unclear_asks_for_the_platform(names, machine):
     nodes = [*here("nvidia")["nodes"], *here("metax")["nodes"]]
