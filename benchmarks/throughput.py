@@ -25,7 +25,7 @@ from kgb_gym.verification.protocols import Job, Limits
 
 SAMPLE = (
     "aten/cos", "aten/softmax", "aten/add", "aten/sum", "aten/t", "aten/eq", "aten/zeros", "aten/index_select",
-    "vllm/rms_norm", "cublas/Saxpy_v2", "cublas/Sdot_v2", "aten/gelu",
+    "vllm/rms_norm", "cublas/Saxpy_v2", "cublas/Sdot_v2", "aten/mul",
 )  # fmt: skip
 """Short ones of every source and kind, for the sweep."""
 SHORT = ("aten/cos", "aten/t", "cublas/Saxpy_v2", "aten/zeros")
@@ -201,7 +201,7 @@ def haul(platform: str, seconds: float) -> Iterator[Row]:
                 assert future.result().clean, future.result().message
                 latencies.append(time.perf_counter() - pending.pop(future))
                 done += 1
-                if done % 50 == 0:
+                if done % 10 == 0:
                     memory.append((done, _long_lived(engine)))
         wall = time.perf_counter() - began
         time.sleep(2)

@@ -171,11 +171,13 @@ def emulated_golds() -> str:
 
 
 def _where(rows: dict[str, Any]) -> list[str]:
-    """Where rows come from, a line for each machine, suite and date."""
+    """Where rows come from, a line for each machine, suite and date; and which of them are about an earlier gold."""
     found = Counter((r["suite"], r["machine"], r["date"]) for r in rows.values())
-    return [f"Suite `{s}`, {n} operators, on {m}; {d}." for (s, m, d), n in sorted(found.items())] or [
-        "Not measured yet."
-    ]
+    lines = [f"Suite `{s}`, {n} operators, on {m}; {d}." for (s, m, d), n in sorted(found.items())]
+    stale = sorted(name for name, row in rows.items() if name in CATALOGUE and row["gold"] != results.gold_hash(name))
+    if stale:
+        lines.append(f"The gold has been changed since for {', '.join(f'`{name}`' for name in stale)}.")
+    return lines or ["Not measured yet."]
 
 
 PARTS: dict[str, Callable[[], str]] = {

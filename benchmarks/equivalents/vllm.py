@@ -50,9 +50,15 @@ VLLM: tuple[Equivalent, ...] = (
         "127.0", "numbers divided by a 127th of the largest of them round to -127 at least",
     ),
     Equivalent(
-        ("vllm/rms_norm_dynamic_per_token_quant", "vllm/rms_norm_per_block_quant"), "constant_off_by_one", "0.0", "1.0",
-        "the filler of a weight meets a filler of 0 in the row",
+        ("vllm/rms_norm", "vllm/rms_norm_dynamic_per_token_quant", "vllm/rms_norm_per_block_quant"),
+        "constant_off_by_one", "0.0", "1.0", "the filler of a weight meets a filler of 0 in the row",
+        "tl.load(weight + columns",
     ),
+    Equivalent(
+        ("vllm/rms_norm",), "constant_off_by_one", "0.0", "-1.0", "the filler of a weight meets a filler of 0 in the row",
+        "tl.load(weight + columns",
+    ),
+    Equivalent(("vllm/rms_norm",), "constant_off_by_one", "0", "-1", "the last axis of a vector is its first", "axis=-1"),
     Equivalent(
         ("vllm/paged_attention_v2",), "constant_off_by_one", "0.0", "1.0",
         "a partition past the end has the weight exp(-1e30 - largest), which is 0, or no partition has a value but 0",

@@ -190,7 +190,7 @@ class Judge:
 def _environment(mode: str) -> dict[str, str]:
     keep = (
         "PATH", "LD_LIBRARY_PATH", "LANG", "HOME", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC", "TMPDIR",
-        "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", *(v for p in PLATFORMS.values() for v in p.visible),
+        "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "KGB_LOCK_DIR", *(v for p in PLATFORMS.values() for v in p.visible),
     )  # fmt: skip
     out = {k: os.environ[k] for k in keep if k in os.environ}
     path = [str(Path(p or ".").resolve()) for p in sys.path if not p or Path(p).exists()]

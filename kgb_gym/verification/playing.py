@@ -22,7 +22,7 @@ from kgb_gym.verification.player import Playback
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import Launch, View, encode
 from kgb_gym.verification.rules import reached_by_launches
-from kgb_gym.verification.session import Failure, Session, Trial
+from kgb_gym.verification.session import DeviceLost, Failure, Session, Trial, lost
 from kgb_gym.verification.subject import Subject, hack, outputs_of, picks, play_call, subject_of
 from kgb_gym.verification.tensors import pack, poison_byte, storage_bytes, storage_of
 
@@ -169,6 +169,8 @@ def _kernel_raised(trial: Trial, answer: Mapping[str, Any]) -> None:
         raise hack("state", "forged-answer", str(forged), trial) from forged
     if error is not None:
         trial.judged = False
+        if lost(error):
+            raise DeviceLost(f"the device failed while {trial.case.id} was played: {error.get('text')}")
         memory = error.get("type") in {"MemoryError", "OutOfMemoryError"}
         raise Failure(
             Status.OUT_OF_MEMORY if memory else Status.RUNTIME_ERROR,

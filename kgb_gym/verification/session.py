@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +87,25 @@ class Trial:
 
 class NotReady(RuntimeError):
     """A worker failed before it saw anything of the submission: a failure of ours."""
+
+
+class DeviceLost(RuntimeError):
+    """The device failed in a way that no kernel can cause: a failure of ours."""
+
+
+LOST = (
+    "uncorrectable ECC error", "uncorrectable NVLink error", "no CUDA-capable device", "busy or unavailable",
+    "system not yet initialized", "driver shutting down", "system driver mismatch", "GPU is lost",
+)  # fmt: skip
+"""How CUDA names failures of the card or its driver. A kernel's own (illegal address, assert, launch failure) are not
+among them: they break the context of the player that ran it, and are the submission's."""
+
+
+def lost(error: Mapping[str, Any]) -> bool:
+    """Whether an exception of a player's, as data, says that the device is gone. Only torch raises this type: what a
+    submission can put into words, such as a failed `static_assert`, is none."""
+    text = str(error.get("text"))
+    return error.get("type") == "AcceleratorError" and any(phrase in text for phrase in LOST)
 
 
 @dataclass

@@ -193,3 +193,10 @@ def test_doctor_shows_devices_and_holders(leases, other, monkeypatch, capfd):
         assert show(as_json=True) == 0
         told = json.loads(capfd.readouterr().out)
     assert [len(d["holders"]) for d in told] == [0, 1]
+
+
+def test_templates_find_the_locks_where_they_were_put(monkeypatch):
+    from kgb_gym.sandbox.processes import _environment
+
+    monkeypatch.setenv("KGB_LOCK_DIR", "/shared/locks")
+    assert _environment("native")["KGB_LOCK_DIR"] == "/shared/locks"

@@ -69,7 +69,7 @@ def test_it_is_ready_at_once_and_confined(engine, role):
         scratch = process.scratch
         process.end()
         assert not Path(scratch).exists()
-    assert waited < 2  # 5 to 15 ms where nothing else runs; benchmarks.performance measures it
+    assert waited < 5  # how long it takes is measured by benchmarks.performance, not here
 
 
 def test_a_recorder_from_the_pool_reaches_nothing(engine):

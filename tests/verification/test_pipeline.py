@@ -10,8 +10,8 @@ import pytest
 from kgb_gym.operators import gold_source
 from kgb_gym.verdict import Status
 from kgb_gym.verification import pipeline
-from kgb_gym.verification.playing import Prepared
-from kgb_gym.verification.session import Failure
+from kgb_gym.verification.playing import Prepared, _kernel_raised
+from kgb_gym.verification.session import DeviceLost, Failure
 
 GOLD = gold_source("aten/softmax")
 SUBMISSIONS = {
@@ -104,3 +104,22 @@ def test_a_case_that_raises_does_not_end_the_others(monkeypatch):
     log = Log(monkeypatch, judged={"b": raised}, fail_fast=True)
     events = log.carry_out()
     assert "judge c" not in events and events[-1] in {"end", "play c"} and "end" in events
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "ours"),
+    [
+        ("AcceleratorError", "CUDA error: uncorrectable ECC error encountered", True),
+        ("AcceleratorError", "CUDA error: CUDA-capable device(s) is/are busy or unavailable", True),
+        ("AcceleratorError", "CUDA error: an illegal memory access was encountered", False),
+        ("AcceleratorError", "CUDA error: unspecified launch failure", False),
+        ("CompilationError", "CUDA error: no CUDA-capable device is detected", False),
+    ],
+)
+def test_whose_failure_a_cuda_error_is(kind, text, ours):
+    trial = SimpleNamespace(case=SimpleNamespace(id="a"), judged=True)
+    answer = {"error": {"type": kind, "text": text, "trace": text, "line": None}}
+    with pytest.raises(DeviceLost if ours else Failure) as raised:
+        _kernel_raised(trial, answer)
+    assert trial.judged is False
+    assert ours or raised.value.status is Status.RUNTIME_ERROR
