@@ -45,13 +45,13 @@ demo: install
 	{ set +x; } 2>/dev/null && exit $$code
 
 # What judges nothing, or waits for programs and servers, runs on all cores; what fills them by itself, or counts
-# processes and seconds, runs alone.
+# processes and seconds, runs alone. One thread for each of many: teams of threads that share cores wait for one another.
 PURE_TESTS = tests/operators tests/prompts tests/metrics tests/report tests/datasets tests/test_mutators.py
 WAITING_TESTS = tests/baselines tests/cli tests/envs tests/test_readme.py tests/test_packaging.py
 
 test: check
-	$(BIN)/python -m pytest -n auto $(PURE_TESTS)
-	$(BIN)/python -m pytest -n auto --dist loadfile $(WAITING_TESTS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PURE_TESTS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile $(WAITING_TESTS)
 	$(BIN)/python -m pytest $(foreach t,$(PURE_TESTS) $(WAITING_TESTS),--ignore=$(t))
 
 # The one gate for people and CI: format, lint, types, import floors, generated documentation.
