@@ -67,7 +67,7 @@ def test_a_wrong_kernel_shows_where_and_by_how_much(verify):
     assert done.code == 1
     assert "✗ mismatch" in done.out
     assert "✗ cos[" in done.out
-    assert "expected" in done.out and "wrong, largest error 0.5 absolute" in done.out.replace("\n", " ")
+    assert "expected" in done.out and "wrong, largest error 0.5 absolute" in " ".join(done.out.split())
 
 
 def test_calling_the_operator_itself_is_named(verify):
