@@ -113,10 +113,7 @@ def _serve(engine: socket.socket, state: _State) -> None:
     poll = state.poll
     poll.register(engine, select.POLLIN)
     while True:
-        want = state.pool.missing()
-        events = poll.poll(int(QUIET_S * 1000) if want is not None else 500)
-        if want is not None and not events and time.monotonic() - state.ordered >= QUIET_S:
-            _fork_ahead(state, want)
+        events = poll.poll(int(QUIET_S * 1000) if state.pool.missing() is not None else 500)
         for handle, _ in events:
             if handle in state.children:
                 poll.unregister(handle)
@@ -137,6 +134,9 @@ def _serve(engine: socket.socket, state: _State) -> None:
                     return
                 continue
             _obey(state, handle, json.loads(data), fds)
+        # Whatever else is asked (who waits, an end), only an order to spawn makes the moment a busy one.
+        if time.monotonic() - state.ordered >= QUIET_S and (want := state.pool.missing()) is not None:
+            _fork_ahead(state, want)
 
 
 def _obey(state: _State, handle: int, order: dict[str, Any], fds: list[int]) -> None:
