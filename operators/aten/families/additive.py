@@ -36,7 +36,8 @@ _TENSOR = points(
     {"shape": (77,), "dtype": "int8", "other_dtype": "int64", "alpha": -3},
     {"shape": (95,), "dtype": "bool"},
     {"shape": (31, 7), "dtype": "float32", "alpha": -111.999},
-    {"shape": (5, 21), "dtype": "float64", "alpha": 0.125, "layout": "sliced"},  # fp32 holds it: scalars of kernels are fp32
+    # fp32 holds this alpha: scalars of kernels are fp32.
+    {"shape": (5, 21), "dtype": "float64", "alpha": 0.125, "layout": "sliced"},
     {"shape": (63,), "dtype": "float32", "kind": "special", "alpha": -1},
     {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5},
     {"shape": (3,), "dtype": "float32", "other": (2,)},
