@@ -63,12 +63,7 @@ def verify(job: Job, spawner: Spawner, operator: Operator | None = None) -> Verd
 
 def _script(session: Session, script: str) -> None:
     """Run the model's own script beside its module. Neither is screened: nothing is scored by what they print."""
-    try:
-        source = parse(session.job.source)
-    except Unparsable as error:
-        raise Failure(Status.SYNTAX_ERROR, str(error), line=error.line) from error
-    session.stage = Stage.PARSED
-    head = {"text": source.text, "script": script}
+    head = {"text": _parsed(session).text, "script": script}
     with _process(session, "script") as worker:
         try:
             with session.clock("play"):
@@ -91,11 +86,7 @@ def _read(session: Session) -> tuple[Source, Kernels]:
     """Parse, screen, find the interfaces and take the kernels out."""
     job, operator = session.job, session.operator
     with session.clock("screen"):
-        try:
-            source = parse(job.source)
-        except Unparsable as error:
-            raise Failure(Status.SYNTAX_ERROR, str(error), line=error.line) from error
-        session.stage = Stage.PARSED
+        source = _parsed(session)
         missing = [i for i in operator.interfaces if i.function not in defined_names(source.tree)]
         if missing and (not job.only_defined or len(missing) == len(operator.interfaces)):
             raise Failure(Status.MISSING_INTERFACE, _missing_text([i.function for i in missing]))
@@ -115,6 +106,15 @@ def _read(session: Session) -> tuple[Source, Kernels]:
         session.ran("screen")
         session.stage = Stage.SCREENED
     return source, kernels
+
+
+def _parsed(session: Session) -> Source:
+    try:
+        source = parse(session.job.source)
+    except Unparsable as error:
+        raise Failure(Status.SYNTAX_ERROR, str(error), line=error.line) from error
+    session.stage = Stage.PARSED
+    return source
 
 
 def _reads(operator: Operator) -> frozenset[str]:
@@ -146,21 +146,19 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         session.ran("state")
         recorder.end()
         compiling = _compiling(session, kernels, stack)
-        # Beside the player, but for who wants the first failure: most of those fail while playing.
-        early = compiling is not None and not (job.fail_fast and player)
-        if compiling is not None and early and caller is None:
-            compiling.start()
         if caller is not None:
             _load(session, caller, source, interfaces, live=True)
             _call_all(session, caller)
             caller.end()
-            if compiling is not None and early:
-                compiling.start()
+        # Beside the player, but for who wants the first failure: most of those fail while playing.
+        late = job.fail_fast and player is not None
+        if compiling is not None and not late:
+            compiling.start()
         if player is not None:
             _play_all(session, player, kernels)
         failed = any((t.judged and not t.ok) or (t.raised and not t.judged) for t in session.trials)
         if compiling is not None and not (job.fail_fast and failed):
-            if not early:
+            if late:
                 compiling.start()
             session.targets = compiling.finish()
             compiling.mark()
