@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from kgb_gym.operators.compare import Close, Comparison
-from kgb_gym.operators.grids import Grid, dtype_of, plain_value
+from kgb_gym.operators.grids import Grid, Params, dtype_of, in_single, plain_value, unusual
 from kgb_gym.operators.policy import Policy
 
 if TYPE_CHECKING:
     from kgb_gym.operators.maker import Maker
 
-SUITES = ("paper", "quick", "smoke")
+GRIDS = ("paper", "quick", "smoke")
+"""The grids that an interface declares."""
+SUITES = (*GRIDS, "wide")
+"""What may be asked for: `wide` is the grid of `quick` with its cases beyond what a clean pass asks."""
 HIDDEN_TRIES = 64
 """How often a hidden case is drawn anew because its sizes stand in a grid."""
 
@@ -75,7 +78,8 @@ class Case:
     interface: str
     params: Mapping[str, Any]
     origin: str = "paper"
-    """`paper` (the published grid), `extra` (ours) or `hidden` (drawn anew for each submission)."""
+    """`paper` (the published grid), `extra` (ours), `beyond` (ours, and more than a clean pass asks: in `wide` only) or
+    `hidden` (drawn anew for each submission)."""
     timed: bool = False
 
     @property
@@ -100,7 +104,7 @@ class Interface:
     """The overload, routine or entry: `softmax.int`, `rms_norm`, `cublasSgemm_v2`."""
     build: Build
     grids: Mapping[str, tuple[Grid, ...]]
-    """The parameter grids of each suite: `paper`, `quick`, `smoke`."""
+    """The parameter grids by name: `paper`, `quick`, `smoke`."""
     jitter: Jitter
     writes: tuple[str, ...] = ()
     """Names of the arguments it may write. For ATen left empty: the schema says."""
@@ -123,6 +127,10 @@ class Interface:
     overload (see `oracle`)."""
     compare: Comparison | None = None
     """Overrides the operator's comparison for this interface."""
+    usual: frozenset[str] | None = None
+    """Names of the dtypes that a clean pass asks: a case with another one, or with a conjugate or negative bit where no
+    complex type is usual, is `beyond`, and one that is so by float64
+    alone has a twin in float32. None: the operator's, and without those any."""
 
     @property
     def function(self) -> str:
@@ -132,12 +140,19 @@ class Interface:
     def cases(self, suite: str) -> tuple[Case, ...]:
         """Every case of one suite, in a fixed order, without repetitions."""
         if suite not in self._suites:
-            every = (Case(self.name, p, grid.origin, grid.timed) for grid in self.grids[suite] for p in grid.points)
+            pairs = [(grid, p) for grid in self.grids["quick" if suite == "wide" else suite] for p in grid.points]
+            twins = [(g, in_single(p)) for g, p in pairs if "origin" not in p and self._case(g, p).origin == "beyond"]
             first: dict[str, Case] = {}
-            for case in every:
+            for case in (self._case(grid, point) for grid, point in (*pairs, *twins)):
                 first.setdefault(case.id, case)
-            self._suites[suite] = tuple(first.values())
+            self._suites[suite] = tuple(c for c in first.values() if suite == "wide" or c.origin != "beyond")
         return self._suites[suite]
+
+    def _case(self, grid: Grid, point: Params) -> Case:
+        params = {name: value for name, value in point.items() if name != "origin"}
+        beyond = self.usual is not None and unusual(params, self.usual)
+        origin = "beyond" if beyond else point.get("origin", grid.origin)
+        return Case(self.name, params, origin, grid.timed and origin != "beyond")
 
     @cached_property
     def _suites(self) -> dict[str, tuple[Case, ...]]:
@@ -202,6 +217,8 @@ class Operator:
     exemptions: tuple[Exemption, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     """Overloads that are not asked for, each with the reason."""
+    usual: frozenset[str] | None = None
+    """The `usual` dtypes of every interface that does not say its own."""
     family: str = ""
     """For the train/validation/test splits: operators of one family stay together. Empty: the operator's own name."""
 
@@ -210,8 +227,10 @@ class Operator:
         if len(set(names)) != len(names):
             raise ValueError(f"{self.id}: an interface is declared twice")
         for interface in self.interfaces:
-            if missing := set(SUITES) - set(interface.grids):
+            if missing := set(GRIDS) - set(interface.grids):
                 raise ValueError(f"{self.id}: {interface.name} has no grid for {', '.join(sorted(missing))}")
+        asked = (i if i.usual is not None else replace(i, usual=self.usual) for i in self.interfaces)
+        object.__setattr__(self, "interfaces", tuple(asked))
 
     @property
     def id(self) -> str:
@@ -243,11 +262,12 @@ class Operator:
         )
 
     def counts(self, suite: str) -> dict[str, int]:
-        """`k` (the paper's cases), `k_extra` and `k_timed` of one suite."""
+        """`k` (the paper's cases), `k_extra`, `k_beyond` and `k_timed` of one suite."""
         cases = self.cases(suite)
         return {
             "k": sum(c.origin == "paper" for c in cases),
             "k_extra": sum(c.origin == "extra" for c in cases),
+            "k_beyond": sum(c.origin == "beyond" for c in cases),
             "k_timed": sum(c.timed for c in cases),
         }
 

@@ -1,7 +1,7 @@
 """Parameter grids: Cartesian products, pairwise coverings and the shapes of the paper's Tables 9 and 10.
 
 Points are plain JSON values (dtypes by name, shapes as lists), so that they can stand in verdicts and datasets as they
-are.
+are. A point may carry an `origin` of its own, which goes before its grid's and is no parameter.
 """
 
 from __future__ import annotations
@@ -25,6 +25,13 @@ BLAS_MNK = ((1, 1, 32), (15, 160, 1024), (495, 5333, 71))
 
 FLOATS = ("float16", "float32", "bfloat16")
 
+REAL = frozenset({*FLOATS, "float64", "bool", "uint8", "int8", "int16", "int32", "int64"})
+"""Every type but complex ones and 8-bit floats."""
+NUMBERS = REAL - {"bool"}
+WHOLE = frozenset({"uint8", "int8", "int16", "int32", "int64"})
+FLOATING = frozenset(FLOATS)
+"""The types in which floating-point kernels customarily compute: by way of fp32, and back."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -37,6 +44,10 @@ class Grid:
     def where(self, keep: Callable[[Params], bool]) -> Grid:
         """The points for which `keep` is true."""
         return replace(self, points=tuple(p for p in self.points if keep(p)))
+
+    def beyond(self, which: Callable[[Params], bool] = lambda point: True) -> Grid:
+        """The grid with those of its points marked as more than a clean pass asks."""
+        return replace(self, points=tuple({**p, "origin": "beyond"} if which(p) else p for p in self.points))
 
 
 def product(*, origin: str = "paper", timed: bool = False, **axes: Sequence[Any]) -> Grid:
@@ -119,6 +130,34 @@ DTYPES = {
         torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float8_e4m3fn, torch.float8_e5m2,
     )
 }  # fmt: skip
+
+
+ROLES = frozenset({"index_dtype", "indices_dtype", "mask_dtype", "start_dtype"})
+"""Parameters that are the types of indices and masks: they say nothing of the values' types."""
+
+
+def unusual(params: Params, usual: frozenset[str]) -> bool:
+    """Whether a parameter is, or holds, a dtype that is not usual; or what belongs to special layouts: the bits of complex
+    tensors' views (where complex types are not usual) and memory formats of channels."""
+    if (params.get("bit") and "complex64" not in usual) or str(params.get("memory_format")).startswith("channels"):
+        return True
+    for name, value in params.items():
+        if name not in ROLES:
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, str) and part in DTYPES and part not in usual:
+                    return True
+    return False
+
+
+def in_single(point: Params) -> Params:
+    """The point with float32 in the place of float64."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list):
+            return [plain(v) for v in value]
+        return "float32" if value == "float64" else value
+
+    return {name: plain(value) for name, value in point.items()}
 
 
 def jitter_shape(rng: random.Random, shape: Sequence[int], limit: int = 4096) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any
 from kgb_gym.operators.aten.families import advanced, putting
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 
 _PUBLISHED: dict[str, Any] = {
     "shape,picks": [((32, 32), ([16], [16])), ((64, 64, 64), ([32], [32], [32]))],
@@ -55,5 +55,6 @@ OPERATOR = Operator(
     "`accumulate` values are added. Returns `self` itself.",
     notes=(*putting.NOTES, "`unsafe` promises that all numbers are in range; negative ones still count from the end."),
     left_out=(("_index_put_impl_.hacked_twin", "TorchScript builtin: not in the dispatcher"),),
+    usual=REAL,
     family="indexing",
 )

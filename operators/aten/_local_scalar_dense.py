@@ -3,6 +3,7 @@
 from kgb_gym.operators.aten.families import readback
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import REAL
 
 OPERATOR = Operator(
     source="aten",
@@ -11,7 +12,7 @@ OPERATOR = Operator(
         readback.interface(
             "_local_scalar_dense",
             ("float16", "float32", "bfloat16", "int32", "int64"),
-            ({"dtype": "float32", "shape": (0,)},),
+            ({"dtype": "float32", "shape": (0,), "origin": "beyond"},),
         ),
     ),
     compare=Exact(),
@@ -22,5 +23,6 @@ OPERATOR = Operator(
     ),
     kernel_required=False,
     data_dependent=True,
+    usual=REAL,
     family="read-back",
 )

@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import reduction
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, REDUCTION_SMALL, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, REDUCTION_SMALL, pairwise, points, product
 
 _SHAPES = ((1, 256), *REDUCTION_SMALL[1:])
 
@@ -19,8 +19,8 @@ _AWKWARD = points(
     {"shape": (2, 9001), "dtype": "float32", "dim": 1},
     {"shape": (3001, 3), "dtype": "bfloat16", "dim": 0, "kind": "special"},
     {"shape": (9, 21), "dtype": "float32", "dim": 0, "kind": "special"},
-    {"shape": (4, 5), "dtype": "float32", "dim": 2},
-    {"shape": (4, 5), "dtype": "float32", "dim": 1, "half_to_float": True},
+    {"shape": (4, 5), "dtype": "float32", "dim": 2, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "dim": 1, "half_to_float": True, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (9, 33), "dtype": "float32", "dim": 1},
@@ -68,5 +68,6 @@ OPERATOR = Operator(
         "A `dim` out of range is an IndexError.",
         "16-bit inputs are computed in fp32 and rounded once.",
     ),
+    usual=FLOATING,
     family="softmax",
 )

@@ -4,6 +4,7 @@ from kgb_gym.operators.aten.families import additive
 from kgb_gym.operators.aten.families.binary import sum_of_magnitudes
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import REAL
 
 OPERATOR = Operator(
     source="aten",
@@ -17,5 +18,6 @@ OPERATOR = Operator(
         for overload in ("t", "str", "int", "complex", "float", "int_complex", "complex_int", "float_complex",
                          "complex_float", "int_float", "float_int", "default")
     ),
+    usual=REAL,
     family="additive",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from kgb_gym.operators.aten.families import additive
 from kgb_gym.operators.aten.families.binary import sum_of_magnitudes
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import REAL
 
 OPERATOR = Operator(
     source="aten",
@@ -13,5 +14,6 @@ OPERATOR = Operator(
     description="Adds `alpha` times the second operand to `self`, in place, and returns `self` itself.",
     notes=(*additive.NOTES, *additive.IN_PLACE_NOTES),
     left_out=(("add_.t", "TorchScript builtin: not in the dispatcher"),),
+    usual=REAL,
     family="additive",
 )

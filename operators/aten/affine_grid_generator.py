@@ -9,7 +9,7 @@ import torch
 from kgb_gym.operators.aten.families.common import LAYOUTS, buffer, suites, values
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, jitter_shape, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, jitter_shape, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 
@@ -49,7 +49,7 @@ def _jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
     size = list(params["size"]) if len(params["size"]) >= 4 else [2, 1, 5, 6]
     channels = size.pop(1)
     moved = jitter_shape(rng, size, 2048)
-    new["size"] = [moved[0], channels, *moved[1:]]
+    new["size"] = [moved[0], channels, *(max(2, n) for n in moved[1:])]
     if params.get("layout") != "expanded":
         new["layout"] = rng.choice(LAYOUTS)
     return new
@@ -73,15 +73,15 @@ _AWKWARD = points(
     {"size": (2, 1, 13, 9), "dtype": "float64", "align_corners": False, "layout": "sliced"},
     {"size": (2, 1, 3, 9, 4), "dtype": "float64", "align_corners": True},
     {"size": (1, 1, 60, 61), "dtype": "float32", "align_corners": False},
-    {"size": (3, 1, 2, 2), "theta": (2, 2, 3), "dtype": "float32", "align_corners": True},
-    {"size": (2, 1, 2, 2), "theta": (2, 3, 3), "dtype": "float32", "align_corners": True},
-    {"size": (2, 1, 2), "theta": (2, 2, 3), "dtype": "float32", "align_corners": True},
+    {"size": (3, 1, 2, 2), "theta": (2, 2, 3), "dtype": "float32", "align_corners": True, "origin": "beyond"},
+    {"size": (2, 1, 2, 2), "theta": (2, 3, 3), "dtype": "float32", "align_corners": True, "origin": "beyond"},
+    {"size": (2, 1, 2), "theta": (2, 2, 3), "dtype": "float32", "align_corners": True, "origin": "beyond"},
 )
 _OUT = points(
     {"size": (2, 1, 9, 7), "dtype": "float32", "align_corners": True},
     {"size": (2, 1, 9, 7), "dtype": "float16", "align_corners": False, "out": "empty"},
     {"size": (2, 1, 3, 5, 4), "dtype": "bfloat16", "align_corners": False, "out": "dilated"},
-    {"size": (2, 1, 2, 2), "dtype": "float32", "align_corners": True, "out_dtype": "float64"},
+    {"size": (2, 1, 2, 2), "dtype": "float32", "align_corners": True, "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"size": (2, 1, 5, 7), "dtype": "float32", "align_corners": True},
@@ -124,5 +124,6 @@ OPERATOR = Operator(
         "16-bit inputs are computed in fp32, coordinates included, and rounded once.",
         "A `size` of another length and a `theta` that does not fit are errors.",
     ),
+    usual=FLOATING,
     family="grid",
 )

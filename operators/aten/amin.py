@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import reduction
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, REDUCTION, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, REDUCTION, WHOLE, pairwise, points, product
 
 _FLAT = ((2, 3), (128, 256), (512, 320))
 _DEEP = ((2, 3, 4), (16, 17, 8), (32, 64, 128))
@@ -23,8 +23,8 @@ _AWKWARD = points(
     {"shape": (), "dtype": "int64", "dim": 0},
     {"shape": (7, 3), "dtype": "float16"},
     {"shape": (5, 0, 3), "dtype": "float32", "dim": [0]},
-    {"shape": (5, 0, 3), "dtype": "float32", "dim": [1]},
-    {"shape": (0, 3), "dtype": "float32"},
+    {"shape": (5, 0, 3), "dtype": "float32", "dim": [1], "origin": "beyond"},
+    {"shape": (0, 3), "dtype": "float32", "origin": "beyond"},
     {"shape": (4, 9, 5, 3), "dtype": "float32", "dim": [-1, 1], "layout": "transposed"},
     {"shape": (9, 31), "dtype": "int8", "dim": [0], "layout": "sliced"},
     {"shape": (9, 31), "dtype": "uint8", "dim": [1], "layout": "dilated"},
@@ -35,14 +35,14 @@ _AWKWARD = points(
     {"shape": (3, 6001), "dtype": "float64", "dim": [1], "kind": "positive"},
     {"shape": (6001, 3), "dtype": "float32", "dim": [0], "kind": "positive"},
     {"shape": (40, 1, 60), "dtype": "int32", "keepdim": True, "dim": [0, 1]},
-    {"shape": (4, 5), "dtype": "float32", "dim": [1, 1]},
-    {"shape": (4, 5), "dtype": "float32", "dim": [2]},
+    {"shape": (4, 5), "dtype": "float32", "dim": [1, 1], "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "dim": [2], "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (23, 17), "dtype": "float32", "dim": [0]},
     {"shape": (4, 9, 5), "dtype": "float16", "dim": [1], "keepdim": True, "out": "empty"},
     {"shape": (6, 5, 7), "dtype": "bfloat16", "dim": [0], "out": "dilated"},
-    {"shape": (11, 13), "dtype": "float32", "dim": [1], "out_dtype": "float64"},
+    {"shape": (11, 13), "dtype": "float32", "dim": [1], "out_dtype": "float64", "origin": "beyond"},
     {"shape": (11, 13), "dtype": "int32", "out_dtype": "int32"},
 )
 _SMOKE = points({"shape": (3, 17), "dtype": "float32", "dim": [1]}, {"shape": (9, 4), "dtype": "float16", "dim": [0]})
@@ -87,5 +87,6 @@ OPERATOR = Operator(
         "A dimension of size 0 among the reduced ones is an IndexError; a tensor without elements and `dim` an error.",
         "`out` must have the type of `self`.",
     ),
+    usual=FLOATING | WHOLE,
     family="reduction",
 )

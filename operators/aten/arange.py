@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import factories, ranges
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import Grid, Params, pairwise, points, product
+from kgb_gym.operators.grids import REAL, Grid, Params, pairwise, points, product
 
 _DTYPES = ("float16", "float32", "bfloat16", "int16", "int32", "int64", None)
 _STEPPED = points(
@@ -12,15 +12,15 @@ _STEPPED = points(
     {"start": -1.5, "end": 2.25, "step": 0.25},
     {"start": 5, "end": -3, "step": -2},
     {"start": 1, "end": 0, "step": -0.001, "dtype": "float32"},
-    {"start": 1, "end": 0, "step": -0.001, "dtype": "float64"},
+    {"start": 1, "end": 0, "step": -0.001, "dtype": "float64", "origin": "beyond"},
     {"start": 2040, "end": 2060, "step": 1, "dtype": "float16"},
     {"start": 0, "end": 1000, "step": 3, "dtype": "bfloat16"},
-    {"start": 2**62, "end": 2**62 + 9, "step": 3},
+    {"start": 2**62, "end": 2**62 + 9, "step": 3, "origin": "beyond"},
     {"start": 0, "end": 3000, "step": 1, "dtype": "float32"},
     {"start": -100, "end": 100, "step": 7, "dtype": "int8"},
     {"start": 7, "end": 7, "step": 2, "dtype": "float32"},
-    {"start": 0, "end": 5, "step": 0},
-    {"start": 0, "end": 5, "step": -1},
+    {"start": 0, "end": 5, "step": 0, "origin": "beyond"},
+    {"start": 0, "end": 5, "step": -1, "origin": "beyond"},
 )
 _STARTED = points(
     {"start": 3, "end": 12},
@@ -28,7 +28,13 @@ _STARTED = points(
     {"start": 0, "end": 200, "dtype": "uint8"},
     {"start": 5, "end": 5, "dtype": "int32"},
 )
-_ENDED = points({"end": 9}, {"end": 5.5}, {"end": 1500, "dtype": "int32"}, {"end": 0, "dtype": "float32"}, {"end": -1})
+_ENDED = points(
+    {"end": 9},
+    {"end": 5.5},
+    {"end": 1500, "dtype": "int32"},
+    {"end": 0, "dtype": "float32"},
+    {"end": -1, "origin": "beyond"},
+)
 _START_OUT = points(
     {"start": 1, "end": 2, "step": 0.25, "dtype": "float16", "out": (0,)},
     {"start": 0, "end": 1200, "step": 1, "dtype": "float32", "out": (1200,), "dilated": True},
@@ -84,5 +90,6 @@ OPERATOR = Operator(
     ),
     policy=factories.POLICY,
     exemptions=(factories.NEIGHBOUR,),
+    usual=REAL,
     family="ranges",
 )

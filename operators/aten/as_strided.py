@@ -20,9 +20,9 @@ _AWKWARD = points(
     {"shape": (6,), "dtype": "complex64", "bit": "conj", "size": (2, 2), "stride": (1, 2), "offset": 1},
     {"shape": (6,), "dtype": "float32", "bit": "neg", "size": (2, 2), "stride": (1, 2), "offset": 1},
     {"shape": (3, 7), "dtype": "float64", "size": (1, 7), "stride": (100, 1), "offset": 7},
-    {"shape": (12,), "dtype": "float32", "size": (13,), "stride": (1,)},
-    {"shape": (12,), "dtype": "float32", "size": (3,), "stride": (-1,)},
-    {"shape": (12,), "dtype": "float32", "size": (3, 2), "stride": (1,)},
+    {"shape": (12,), "dtype": "float32", "size": (13,), "stride": (1,), "origin": "beyond"},
+    {"shape": (12,), "dtype": "float32", "size": (3,), "stride": (-1,), "origin": "beyond"},
+    {"shape": (12,), "dtype": "float32", "size": (3, 2), "stride": (1,), "origin": "beyond"},
 )
 
 OPERATOR = Operator(

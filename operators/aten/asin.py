@@ -6,6 +6,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import builtins, conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING
 
 OPERATOR = Operator(
     source="aten",
@@ -20,5 +21,6 @@ OPERATOR = Operator(
         "Complex tensors are not asked for.",
     ),
     left_out=builtins("asin", "int float complex Scalar"),
+    usual=FLOATING,
     family="unary",
 )

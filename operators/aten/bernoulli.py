@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families import sampling
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.declaration import Build, Exemption, Interface, Operator
 from kgb_gym.operators.distribution import Distribution
-from kgb_gym.operators.grids import FLOATS, Grid, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, Grid, points, product
 from kgb_gym.operators.policy import Policy
 
 _PAPER = ((2, 3), (128, 256), (512, 512))
@@ -52,7 +52,7 @@ OPERATOR = Operator(
             {"shape": (150,), "dtype": "float32", "p": 0.0},
             {"shape": (9, 17), "dtype": "bool", "p": 1.0},
             {"shape": (100, 150), "dtype": "int32", "p": 0.004, "layout": "transposed"},
-            {"shape": (3,), "dtype": "float32", "p": 1.5},
+            {"shape": (3,), "dtype": "float32", "p": 1.5, "origin": "beyond"},
         )),
         _interface("bernoulli.Tensor", sampling.of_tensor, (), points(
             {"shape": (40, 30), "dtype": "float32", "p_shape": (30,), "p_dtype": "float64"},
@@ -65,7 +65,7 @@ OPERATOR = Operator(
         )),
         _interface("bernoulli.float_out", sampling.with_out(sampling.of_number), (None, 0.8, 0.3), points(
             {"shape": (31, 29), "dtype": "float32", "p": 0.75, "out": "empty", "layout": "transposed"},
-            {"shape": (3, 5), "dtype": "float32", "p": 0.5, "out_dtype": "int64"},
+            {"shape": (3, 5), "dtype": "float32", "p": 0.5, "out_dtype": "int64", "origin": "beyond"},
         )),
     ),
     compare=Distribution(sampling.of_probabilities_in_p),
@@ -84,5 +84,6 @@ OPERATOR = Operator(
         Exemption("neighbour", "another sample of the same probability is as right as the first", "bernoulli.p"),
         Exemption("neighbour", "another sample of the same probability is as right as the first", "bernoulli.float_out"),
     ),
+    usual=FLOATING,
     family="random",
 )  # fmt: skip

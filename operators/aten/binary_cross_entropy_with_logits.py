@@ -10,7 +10,7 @@ from kgb_gym.operators.aten.families import loss
 from kgb_gym.operators.aten.families.common import suites, values
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 
@@ -70,8 +70,8 @@ _AWKWARD = points(
     {"shape": (57,), "dtype": "float32", "reduction": 0, "target": "normal", "layout": "offset"},
     {"shape": (3, 3111), "dtype": "float32", "reduction": 1},
     {"shape": (7, 801), "dtype": "float16", "reduction": 2, "weight": (801,)},
-    {"shape": (2, 3), "dtype": "float32", "other": (3, 2)},
-    {"shape": (2, 3), "dtype": "float32", "weight": (4, 2, 3)},
+    {"shape": (2, 3), "dtype": "float32", "other": (3, 2), "origin": "beyond"},
+    {"shape": (2, 3), "dtype": "float32", "weight": (4, 2, 3), "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (23, 17), "dtype": "float32", "reduction": 0, "weight": True},
@@ -79,7 +79,7 @@ _OUT = points(
     {"shape": (6, 5, 7), "dtype": "bfloat16", "reduction": 0, "out": "dilated", "layout": "transposed"},
     {"shape": (23, 17), "dtype": "float32", "reduction": 1, "out": "empty", "pos_weight": (17,)},
     {"shape": (23, 17), "dtype": "bfloat16", "reduction": 2},
-    {"shape": (3, 5), "dtype": "float32", "reduction": 0, "out_dtype": "float64"},
+    {"shape": (3, 5), "dtype": "float32", "reduction": 0, "out_dtype": "float64", "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -118,5 +118,6 @@ OPERATOR = Operator(
         "`target` has the shape of `self`, and the weights broadcast to it; else it is an error.",
         "`out` has the type of `self`.",
     ),
+    usual=FLOATING,
     family="loss",
 )

@@ -3,6 +3,7 @@
 from kgb_gym.operators.aten.families import integral
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import WHOLE
 
 OPERATOR = Operator(
     source="aten",
@@ -13,5 +14,6 @@ OPERATOR = Operator(
     notes=(
         "Floating-point tensors are an error (NotImplementedError); `out` must have the input's type (RuntimeError).",
     ),
+    usual=WHOLE | {"bool"},
     family="unary",
 )

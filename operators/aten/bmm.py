@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import matmul
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import BLAS_MNK, FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import BLAS_MNK, FLOATING, FLOATS, pairwise, points, product
 
 
 def _sizes(batch: int, *sizes: tuple[int, int, int]) -> dict[str, Any]:
@@ -26,15 +26,15 @@ _AWKWARD = points(
     {"a": (2, 21, 35), "b": (2, 35, 23), "dtype": "float64", "b_layout": "transposed"},
     {"a": (5, 12, 1), "b": (5, 1, 70), "dtype": "float16", "b_layout": "expanded"},
     {"a": (2, 67, 16), "b": (2, 16, 131), "dtype": "bfloat16"},
-    {"a": (3, 4, 5), "b": (2, 5, 4), "dtype": "float32"},
-    {"a": (2, 4, 5), "b": (2, 5, 4), "dtype": "float32", "b_dtype": "float16"},
+    {"a": (3, 4, 5), "b": (2, 5, 4), "dtype": "float32", "origin": "beyond"},
+    {"a": (2, 4, 5), "b": (2, 5, 4), "dtype": "float32", "b_dtype": "float16", "origin": "beyond"},
 )
 _OUT = points(
     {"a": (3, 15, 64), "b": (3, 64, 40), "dtype": "float32"},
     {"a": (2, 7, 21), "b": (2, 21, 33), "dtype": "float16", "out": "empty"},
     {"a": (2, 18, 35), "b": (2, 35, 11), "dtype": "bfloat16", "out": "dilated", "b_layout": "transposed"},
     {"a": (4, 12, 9), "b": (4, 9, 17), "dtype": "float32", "out": "transposed", "a_layout": "transposed"},
-    {"a": (2, 3, 4), "b": (2, 4, 5), "dtype": "float32", "out_dtype": "float64"},
+    {"a": (2, 3, 4), "b": (2, 4, 5), "dtype": "float32", "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"a": (2, 9, 17), "b": (2, 17, 5), "dtype": "float32"}, {"a": (3, 3, 8), "b": (3, 8, 20), "dtype": "float16"}
@@ -84,5 +84,6 @@ OPERATOR = Operator(
         ("bmm.dtype", "registered for CUDA only, so it has no oracle on the CPU"),
         ("bmm.dtype_out", "registered for CUDA only, so it has no oracle on the CPU"),
     ),
+    usual=FLOATING,
     family="matmul",
 )

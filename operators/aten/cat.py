@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _HOLLOW: dict[str, Any] = {"shape,sizes": [((2, 3), (0, 2)), ((2, 3), (0, 0)), ((2,), (0, 0))]}
@@ -26,18 +26,18 @@ _AWKWARD = points(
     {"shape": (6, 7), "dtype": "float16", "dim": 0, "other_dtype": "int32"},
     {"shape": (6, 7), "dtype": "int8", "dim": 1, "other_dtype": "int64"},
     {"shape": (6, 7), "dtype": "bool", "dim": 0},
-    {"shape": (), "dtype": "float32", "dim": 0},
-    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "none"},
-    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "size"},
-    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "rank"},
-    {"shape": (3, 4), "dtype": "float32", "dim": 2},
+    {"shape": (), "dtype": "float32", "dim": 0, "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "none", "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "size", "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "rank", "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "dim": 2, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (13, 31), "dtype": "float32", "dim": 0},
     {"shape": (7, 33), "dtype": "bfloat16", "dim": 1, "sizes": [5, 40], "out": "empty", "layout": "transposed"},
     {"shape": (5, 3, 11), "dtype": "float16", "dim": 1, "sizes": [2, 4], "out": "dilated"},
     {"shape": (9, 5), "dtype": "float32", "dim": 0, "out_dtype": "float64", "out": "transposed"},
-    {"shape": (9, 5), "dtype": "float32", "dim": 0, "out_dtype": "int64"},
+    {"shape": (9, 5), "dtype": "float32", "dim": 0, "out_dtype": "int64", "origin": "beyond"},
 )
 _SMOKE = points({"shape": (3, 17), "dtype": "float32", "dim": 0}, {"shape": (5, 4), "dtype": "float16", "dim": 1})
 
@@ -91,5 +91,6 @@ OPERATOR = Operator(
         ("cat.names_out", "PyTorch dropped named-dimension overloads"),
     ),
     policy=CONVERTED_INPUTS,
+    usual=REAL,
     family="shaping",
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import POINTWISE, REAL, pairwise, points, product
 from kgb_gym.operators.policy import RESHAPED_INPUTS
 
 _DTYPES = ("float16", "float32", "bfloat16", "int32", "int64")
@@ -18,7 +18,7 @@ _OUT = points(
     {"shape": (7, 33), "dtype": "float16", "out": "empty", "layout": "dilated"},
     {"shape": (5, 3, 11), "dtype": "bfloat16", "out": "irregular"},
     {"shape": (5, 7), "dtype": "complex64", "bit": "conj"},
-    {"shape": (5, 7), "dtype": "float32", "to": "int32"},
+    {"shape": (5, 7), "dtype": "float32", "to": "int32", "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -60,5 +60,6 @@ OPERATOR = Operator(
     strides=True,
     policy=RESHAPED_INPUTS,
     exemptions=(copies.FRESH,),
+    usual=REAL,
     family="copies",
 )

@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import POINTWISE, REAL, pairwise, points, product
 from kgb_gym.operators.policy import RESHAPED_INPUTS
 
 _DTYPES = ("float16", "float32", "bfloat16", "int16", "int32", "int64")
@@ -49,5 +49,6 @@ OPERATOR = Operator(
     strides=True,
     policy=RESHAPED_INPUTS,
     exemptions=(copies.FRESH,),
+    usual=REAL,
     family="copies",
 )

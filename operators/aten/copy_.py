@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import copies, views
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import FLOATS, POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, POINTWISE, REAL, pairwise, points, product
 from kgb_gym.operators.policy import RESHAPED_INPUTS
 
 _SAME = views.together("dtype,to", [(d, d) for d in FLOATS])
@@ -19,9 +19,9 @@ _CASES = points(
     {"shape": (0, 3), "dtype": "float32", "to": "float32"},
     {"shape": (43,), "dtype": "float64", "to": "float64"},
     {"shape": (9,), "dtype": "float32", "to": "float32", "share": "self"},
-    {"shape": (9,), "dtype": "float32", "to": "float32", "share": "shifted"},
-    {"shape": (5, 7), "dtype": "float32", "to": "float32", "into_layout": "expanded"},
-    {"shape": (5, 7), "dtype": "float32", "to": "float32", "src": (5,)},
+    {"shape": (9,), "dtype": "float32", "to": "float32", "share": "shifted", "origin": "beyond"},
+    {"shape": (5, 7), "dtype": "float32", "to": "float32", "into_layout": "expanded", "origin": "beyond"},
+    {"shape": (5, 7), "dtype": "float32", "to": "float32", "src": (5,), "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -69,5 +69,6 @@ OPERATOR = Operator(
         ("copy_.int", "TorchScript builtin: not in the dispatcher"),
         ("copy_.float", "TorchScript builtin: not in the dispatcher"),
     ),
+    usual=REAL,
     family="copies",
 )

@@ -3,6 +3,7 @@
 from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING
 
 _LARGE = tuple({"shape": (301,), "dtype": d, "kind": "large"} for d in ("float16", "float32", "bfloat16"))
 
@@ -23,5 +24,6 @@ OPERATOR = Operator(
         ("cos.complex", "TorchScript builtin: not in the dispatcher"),
         ("cos.Scalar", "TorchScript builtin: not in the dispatcher"),
     ),
+    usual=FLOATING,
     family="unary",
 )

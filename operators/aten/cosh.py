@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import builtins, conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _WIDE: tuple[Params, ...] = (
     *({"shape": (301,), "dtype": d, "kind": "wide"} for d in ("float16", "float32", "bfloat16")),
@@ -26,5 +26,6 @@ OPERATOR = Operator(
         "Complex tensors are not asked for.",
     ),
     left_out=builtins("cosh", "int float complex Scalar"),
+    usual=FLOATING,
     family="unary",
 )

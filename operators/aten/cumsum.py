@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import reduction
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, WHOLE, pairwise, points, product
 
 _DTYPES = (*FLOATS, "int16", "int32")
 _PAPER: dict[str, Any] = {
@@ -32,7 +32,7 @@ _AWKWARD = points(
     {"shape": (7, 19), "dtype": "float32", "dim": 1, "kind": "special"},
     {"shape": (2, 5001), "dtype": "float32", "dim": 1},
     {"shape": (9001, 2), "dtype": "int64", "dim": 0},
-    {"shape": (4, 5), "dtype": "float32", "dim": 2},
+    {"shape": (4, 5), "dtype": "float32", "dim": 2, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (9, 33), "dtype": "float32", "dim": 1},
@@ -40,7 +40,7 @@ _OUT = points(
     {"shape": (3, 9, 7), "dtype": "bfloat16", "dim": 1, "out": "dilated"},
     {"shape": (6, 35), "dtype": "float32", "dim": 1, "out": "transposed", "out_dtype": "float64"},
     {"shape": (6, 35), "dtype": "int32", "dim": -1, "out": "empty"},
-    {"shape": (3, 5), "dtype": "float32", "dim": 0, "to": "float64", "out_dtype": "float32"},
+    {"shape": (3, 5), "dtype": "float32", "dim": 0, "to": "float64", "out_dtype": "float32", "origin": "beyond"},
 )
 _SMOKE = points({"shape": (3, 17), "dtype": "float32", "dim": 1}, {"shape": (5, 4), "dtype": "int32", "dim": 0})
 
@@ -85,5 +85,6 @@ OPERATOR = Operator(
         ("cumsum.dimname", "PyTorch dropped named-dimension overloads"),
         ("cumsum.dimname_out", "PyTorch dropped named-dimension overloads"),
     ),
+    usual=FLOATING | WHOLE,
     family="scan",
 )  # fmt: skip

@@ -5,7 +5,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, NUMBERS, pairwise, points, product
 
 _AWKWARD = points(
     {"shape": (5, 6), "dtype": "float32", "n": 0, "dim": 0},
@@ -23,18 +23,18 @@ _AWKWARD = points(
     {"shape": (6, 35), "dtype": "uint8", "n": 1, "dim": 1},
     {"shape": (6, 35), "dtype": "int64", "n": 2, "dim": 0, "prepend": 0},
     {"shape": (7, 35), "dtype": "bool", "n": 2, "dim": 1},
-    {"shape": (), "dtype": "float32", "n": 1, "dim": 0},
-    {"shape": (4, 5), "dtype": "float32", "n": -1, "dim": 0},
-    {"shape": (4, 5), "dtype": "float32", "n": 1, "dim": 2},
-    {"shape": (4, 5), "dtype": "float32", "n": 1, "dim": 0, "prepend": 2, "wrong": "rank"},
-    {"shape": (4, 5), "dtype": "float32", "n": 1, "dim": 0, "prepend": 2, "wrong": "size"},
+    {"shape": (), "dtype": "float32", "n": 1, "dim": 0, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "n": -1, "dim": 0, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "n": 1, "dim": 2, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "n": 1, "dim": 0, "prepend": 2, "wrong": "rank", "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "n": 1, "dim": 0, "prepend": 2, "wrong": "size", "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (13, 31), "dtype": "float32", "n": 1, "dim": 0},
     {"shape": (7, 33), "dtype": "bfloat16", "n": 2, "dim": 1, "out": "empty", "layout": "transposed"},
     {"shape": (5, 3, 11), "dtype": "float16", "n": 1, "dim": 2, "out": "dilated", "append": 2},
     {"shape": (9, 5), "dtype": "float32", "n": 2, "dim": 0, "out_dtype": "float16", "out": "transposed"},
-    {"shape": (9, 5), "dtype": "float32", "n": 1, "dim": 0, "out_dtype": "int64"},
+    {"shape": (9, 5), "dtype": "float32", "n": 1, "dim": 0, "out_dtype": "int64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (3, 17), "dtype": "float32", "n": 1, "dim": 0},
@@ -87,5 +87,6 @@ OPERATOR = Operator(
         ),
         "An `out` of another type takes converted values if `torch.can_cast` allows it, else it is a RuntimeError.",
     ),
+    usual=NUMBERS,
     family="shaping",
 )

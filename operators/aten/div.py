@@ -5,7 +5,7 @@ from kgb_gym.operators.aten.families.binary import tensor_scalar, tensor_tensor
 from kgb_gym.operators.aten.families.common import builtins, promoted
 from kgb_gym.operators.aten.families.quotient import KINDS
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _TENSOR: tuple[Params, ...] = (
     {"shape": (33,), "dtype": "int8", **KINDS},
@@ -15,7 +15,7 @@ _MODE: tuple[Params, ...] = (
     {"shape": (10, 11), "dtype": "float32", "kind": "rows", "other_kind": "columns", "mode": "trunc"},
     {"shape": (77,), "dtype": "int8", "mode": "trunc", **KINDS},
     {"shape": (41,), "dtype": "uint8", "mode": "floor", **KINDS},
-    {"shape": (5,), "dtype": "float32", "mode": "round"},
+    {"shape": (5,), "dtype": "float32", "mode": "round", "origin": "beyond"},
 )
 _SCALAR: tuple[Params, ...] = ({"shape": (39,), "dtype": "int32", "scalar": 7},)
 _SCALAR_MODE: tuple[Params, ...] = (
@@ -74,5 +74,6 @@ OPERATOR = Operator(
         "For `Scalar_out` and `Scalar_mode_out` `out` must have the answer's type (RuntimeError).",
     ),
     left_out=builtins("div", "int complex float default"),
+    usual=FLOATING,
     family="quotient",
 )

@@ -3,12 +3,12 @@
 from kgb_gym.operators.aten.families import pairs, quotient
 from kgb_gym.operators.aten.families.quotient import KINDS
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _TENSOR: tuple[Params, ...] = (
     {"shape": (7, 19), "dtype": "float32", "other_dtype": "int32", **KINDS},
     {"shape": (13, 13), "dtype": "float32", "share": "self", "layout": "transposed"},
-    {"shape": (9,), "dtype": "int32", **KINDS},
+    {"shape": (9,), "dtype": "int32", **KINDS, "origin": "beyond"},
 )
 _MODE: tuple[Params, ...] = (
     {"shape": (41,), "dtype": "int32", "mode": "trunc", **KINDS},
@@ -56,5 +56,6 @@ OPERATOR = Operator(
         pairs.HALF_NOTE,
         *pairs.IN_PLACE_NOTES,
     ),
+    usual=FLOATING,
     family="quotient",
 )

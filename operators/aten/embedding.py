@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 
 _PUBLISHED: dict[str, Any] = {"padding_idx": (None, -1, 1, 2), "by_freq": (True, False)}
 
@@ -28,14 +28,14 @@ _AWKWARD = points(
     {"rows": 3, "width": 2100, "indices": [9], "dtype": "float16", "layout": "dilated"},
     {"rows": 300, "width": 3, "indices": [700], "dtype": "int32"},
     {"rows": 6, "width": 17, "indices": [40], "dtype": "bool"},
-    {"rows": 4, "width": 3, "indices": [5], "dtype": "float32", "wrong": "rank"},
-    {"rows": 4, "width": 3, "indices": [5], "dtype": "float32", "wrong": "type"},
+    {"rows": 4, "width": 3, "indices": [5], "dtype": "float32", "wrong": "rank", "origin": "beyond"},
+    {"rows": 4, "width": 3, "indices": [5], "dtype": "float32", "wrong": "type", "origin": "beyond"},
 )
 _OUT = points(
     {"rows": 7, "width": 33, "indices": [5, 3], "dtype": "float32"},
     {"rows": 9, "width": 20, "indices": [6], "dtype": "bfloat16", "out": "empty", "padding_idx": 2},
     {"rows": 9, "width": 13, "indices": [6, 2], "dtype": "float16", "out": "transposed", "layout": "transposed"},
-    {"rows": 9, "width": 13, "indices": [6], "dtype": "float32", "out_dtype": "float64"},
+    {"rows": 9, "width": 13, "indices": [6], "dtype": "float32", "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"rows": 7, "width": 17, "indices": [5], "dtype": "float32"},
@@ -89,5 +89,6 @@ OPERATOR = Operator(
         "`padding_idx`, `scale_grad_by_freq` and `sparse` concern gradients only: the row is returned as it is.",
         "A weight that is no matrix, floating-point indices and an `out` of another type are RuntimeErrors.",
     ),
+    usual=REAL,
     family="indexing",
 )  # fmt: skip

@@ -15,9 +15,9 @@ _CASES = points(
     {"shape": (4, 5, 6), "kind": "gaps", "to": "int32"},
     {"shape": (4, 5)},
     *({"shape": (4, 5), "kind": "reversed", "to": d} for d in ("bool", "uint8", "int64", "float64", "complex64")),
-    {"shape": (2, 3), "stride": (1,), "to": "float32"},
-    {"shape": (2, 3), "stride": (1, -2), "to": "float32"},
-    {"shape": (2, -3), "stride": (1, 1), "to": "float32"},
+    {"shape": (2, 3), "stride": (1,), "to": "float32", "origin": "beyond"},
+    {"shape": (2, 3), "stride": (1, -2), "to": "float32", "origin": "beyond"},
+    {"shape": (2, -3), "stride": (1, 1), "to": "float32", "origin": "beyond"},
 )
 _OUT = points(
     *({"shape": (4, 5), "kind": "reversed", "dtype": d, "out": "empty"} for d in ("float32", "int32", "bool")),

@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import builtins, conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _TAIL: tuple[Params, ...] = (
     *({"shape": (301,), "dtype": d, "kind": "tail"} for d in ("float16", "float32", "bfloat16")),
@@ -25,5 +25,6 @@ OPERATOR = Operator(
         "An integer `out` is an error (RuntimeError).",
     ),
     left_out=builtins("erfc", "int float Scalar"),
+    usual=FLOATING,
     family="unary",
 )

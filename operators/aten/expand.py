@@ -19,9 +19,9 @@ _AWKWARD = points(
     {"shape": (5, 1), "dtype": "complex64", "bit": "conj", "size": (5, 3)},
     {"shape": (5, 1), "dtype": "float32", "bit": "neg", "size": (5, 3)},
     *({"shape": (3, 1), "dtype": d, "size": (3, 4)} for d in views.FURTHER_DTYPES),
-    {"shape": (3, 2), "dtype": "float32", "size": (3, 4)},
-    {"shape": (3, 2), "dtype": "float32", "size": (2,)},
-    {"shape": (3, 2), "dtype": "float32", "size": (-1, 3, 2)},
+    {"shape": (3, 2), "dtype": "float32", "size": (3, 4), "origin": "beyond"},
+    {"shape": (3, 2), "dtype": "float32", "size": (2,), "origin": "beyond"},
+    {"shape": (3, 2), "dtype": "float32", "size": (-1, 3, 2), "origin": "beyond"},
 )
 
 OPERATOR = Operator(

@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import variates
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.declaration import Exemption, Interface, Operator
 from kgb_gym.operators.distribution import Distribution
-from kgb_gym.operators.grids import FLOATS, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, points, product
 from kgb_gym.operators.policy import Policy
 
 _AWKWARD = points(
@@ -15,10 +15,10 @@ _AWKWARD = points(
     {"shape": (29, 41), "dtype": "bfloat16", "lambd": 0.5, "layout": "sliced"},
     {"shape": (1200,), "dtype": "float32", "lambd": 10.0, "layout": "offset", "seeded": False},
     {"shape": (1200,), "dtype": "float32", "lambd": 0.001},
-    {"shape": (9,), "dtype": "float32", "lambd": 0.0},
-    {"shape": (9,), "dtype": "float32", "lambd": -1.0},
-    {"shape": (9,), "dtype": "int32"},
-    {"shape": (9, 3), "dtype": "float32", "layout": "expanded"},
+    {"shape": (9,), "dtype": "float32", "lambd": 0.0, "origin": "beyond"},
+    {"shape": (9,), "dtype": "float32", "lambd": -1.0, "origin": "beyond"},
+    {"shape": (9,), "dtype": "int32", "origin": "beyond"},
+    {"shape": (9, 3), "dtype": "float32", "layout": "expanded", "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -54,5 +54,6 @@ OPERATOR = Operator(
     random=True,
     policy=Policy(allow=Policy().allow | {"draw"}),
     exemptions=(Exemption("neighbour", "another sample of the same rate is as right as the first"),),
+    usual=FLOATING,
     family="random",
 )

@@ -3,19 +3,20 @@
 from kgb_gym.operators.aten.families import common, factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import FLOATS, POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, POINTWISE, REAL, pairwise, points, product
 
 _VALUES = ({"shape": (7,), "dtype": "int32", "value": -2.7}, {"shape": (5, 3), "dtype": "bool", "value": 0.5})
 _SCALAR = points(
     *({"value": 2.5, **p} for p in factories.LAID),
     *_VALUES,
-    {"shape": (33,), "dtype": "float64", "value": 3.141592653589793},
+    {"shape": (33,), "dtype": "float64", "value": 2.5},
+    {"shape": (33,), "dtype": "float64", "value": 3.141592653589793, "origin": "beyond"},
     {"shape": (11,), "dtype": "float32", "value": "nan"},
     {"shape": (11,), "dtype": "float16", "value": "-inf"},
-    {"shape": (6,), "dtype": "int64", "value": 2**62 + 1},
+    {"shape": (6,), "dtype": "int64", "value": 2**62 + 1, "origin": "beyond"},
     {"shape": (5, 4), "dtype": "complex64", "value": (1.5, -2.0), "layout": "transposed"},
-    {"shape": (6,), "dtype": "int8", "value": 300},
-    {"shape": (6,), "dtype": "float16", "value": 1e5},
+    {"shape": (6,), "dtype": "int8", "value": 300, "origin": "beyond"},
+    {"shape": (6,), "dtype": "float16", "value": 1e5, "origin": "beyond"},
 )
 _TENSOR = points(
     {"shape": (13, 31), "dtype": "float32", "value": 2.5, "layout": "sliced"},
@@ -23,11 +24,19 @@ _TENSOR = points(
     {"shape": (9,), "dtype": "int32", "value": -2.7, "by_dtype": "float32"},
     {"shape": (9,), "dtype": "bool", "value": 0.25, "by_dtype": "float32"},
     {"shape": (9,), "dtype": "bool", "value": 0, "by_dtype": "float32"},
-    {"shape": (4, 3), "dtype": "float64", "value": 3.141592653589793},
-    {"shape": (3, 5), "dtype": "bfloat16", "value": 1.3, "by_dtype": "float64", "layout": "expanded"},
+    {"shape": (4, 3), "dtype": "float64", "value": 2.5},
+    {"shape": (4, 3), "dtype": "float64", "value": 3.141592653589793, "origin": "beyond"},
+    {
+        "shape": (3, 5),
+        "dtype": "bfloat16",
+        "value": 1.3,
+        "by_dtype": "float64",
+        "layout": "expanded",
+        "origin": "beyond",
+    },
     {"shape": (8,), "dtype": "complex64", "value": (0.5, 2.0)},
     {"shape": (9,), "dtype": "complex64", "value": 3, "by_dtype": "float16"},
-    {"shape": (5,), "dtype": "float32", "value": 1.5, "by": "1d"},
+    {"shape": (5,), "dtype": "float32", "value": 1.5, "by": "1d", "origin": "beyond"},
 )
 _BY_TENSOR = points(*({"by": "0d", **p} for p in _TENSOR.points))
 
@@ -78,5 +87,6 @@ OPERATOR = Operator(
     ),
     policy=factories.POLICY,
     exemptions=(factories.NEIGHBOUR,),
+    usual=REAL,
     family="fill",
 )

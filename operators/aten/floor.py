@@ -3,8 +3,8 @@
 from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import builtins
 from kgb_gym.operators.compare import Exact
-from kgb_gym.operators.declaration import Exemption, Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING, Params
 from kgb_gym.operators.policy import Policy
 
 _EDGES: tuple[Params, ...] = (
@@ -29,10 +29,7 @@ OPERATOR = Operator(
         "`out` must have the input's type (RuntimeError).",
     ),
     policy=Policy(lossy_copy=False),
-    exemptions=(
-        Exemption("first_input", "an integer is its own floor", "floor"),
-        Exemption("first_input", "an integer is its own floor", "floor.out"),
-    ),
     left_out=builtins("floor", "int float Scalar"),
+    usual=FLOATING,
     family="unary",
 )

@@ -4,14 +4,14 @@ from kgb_gym.operators.aten.families import pairs, quotient
 from kgb_gym.operators.aten.families.binary import tensor_scalar, tensor_tensor
 from kgb_gym.operators.aten.families.quotient import KINDS
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, WHOLE, Params
 from kgb_gym.operators.policy import Policy
 
 _FURTHER: tuple[Params, ...] = (
     {"shape": (77,), "dtype": "int8", **KINDS},
     {"shape": (41,), "dtype": "uint8", **KINDS},
     {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5},
-    {"shape": (5,), "dtype": "bool", **KINDS},
+    {"shape": (5,), "dtype": "bool", **KINDS, "origin": "beyond"},
 )
 _SCALAR: tuple[Params, ...] = (
     {"shape": (39,), "dtype": "float32", "kind": "digits", "scalar": 0.1},
@@ -45,5 +45,6 @@ OPERATOR = Operator(
         "For `floor_divide.Scalar_out` `out` must have the answer's type (RuntimeError).",
     ),
     policy=Policy(lossy_copy=False),
+    usual=FLOATING | WHOLE,
     family="quotient",
 )

@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import POINTWISE, REAL, pairwise, points, product
 
 _VALUES = (3.1415926, 2, False)
 _CASES = points(
@@ -15,14 +15,15 @@ _CASES = points(
     {"shape": (4, 3, 2, 3, 2, 2), "dtype": "float16", "value": "-inf"},
     {"shape": (9,), "dtype": "bfloat16", "value": "nan"},
     {"shape": (9,), "dtype": "int32", "value": -2.7},
-    {"shape": (9,), "dtype": "int64", "value": 2**62 + 1},
-    {"shape": (9,), "dtype": "float64", "value": -1e-310},
-    {"shape": (9,), "dtype": "float64", "value": -0.1},
+    {"shape": (9,), "dtype": "int64", "value": 2**62 + 1, "origin": "beyond"},
+    {"shape": (9,), "dtype": "float64", "value": -1e-310, "origin": "beyond"},
+    {"shape": (9,), "dtype": "float64", "value": -0.125},
+    {"shape": (9,), "dtype": "float64", "value": -0.1, "origin": "beyond"},
     {"shape": (9,), "dtype": "uint8", "value": 200},
     {"shape": (9,), "dtype": "complex64", "value": 2.5},
-    {"shape": (9,), "dtype": "int8", "value": 300},
-    {"shape": (9,), "dtype": "float16", "value": 1e5},
-    {"shape": (3, -1), "dtype": "float32", "value": 1},
+    {"shape": (9,), "dtype": "int8", "value": 300, "origin": "beyond"},
+    {"shape": (9,), "dtype": "float16", "value": 1e5, "origin": "beyond"},
+    {"shape": (3, -1), "dtype": "float32", "value": 1, "origin": "beyond"},
 )
 _OUTS = points(*({"value": 3.7, **p} for p in factories.OUTS))
 
@@ -67,5 +68,6 @@ OPERATOR = Operator(
     policy=factories.POLICY,
     exemptions=(factories.NEIGHBOUR,),
     left_out=factories.named("full"),
+    usual=REAL,
     family="fill",
 )

@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 
 _PUBLISHED: dict[str, Any] = {
     "shape,index": [
@@ -46,15 +46,15 @@ _AWKWARD = points(
     {"shape": (5, 8), "index": [5, 3], "dtype": "float32", "dim": 1, "index_dtype": "int32"},
     {"shape": (6, 11), "index": [4, 14], "dtype": "int16", "dim": 1, "layout": "expanded", "sparse_grad": True},
     {"shape": (13, 9), "index": [20, 8], "dtype": "bool", "dim": 0},
-    {"shape": (5, 4), "index": [5], "dtype": "float32", "dim": 0},
-    {"shape": (5, 4), "index": [2, 5], "dtype": "float32", "dim": 0},
-    {"shape": (5, 4), "index": [2, 3], "dtype": "float32", "dim": 2},
+    {"shape": (5, 4), "index": [5], "dtype": "float32", "dim": 0, "origin": "beyond"},
+    {"shape": (5, 4), "index": [2, 5], "dtype": "float32", "dim": 0, "origin": "beyond"},
+    {"shape": (5, 4), "index": [2, 3], "dtype": "float32", "dim": 2, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (15, 21), "index": [7, 19], "dtype": "float32", "dim": 0},
     {"shape": (9, 6, 5), "index": [9, 8, 4], "dtype": "float16", "dim": 1, "out": "empty"},
     {"shape": (5, 6, 7), "index": [4, 6, 9], "dtype": "bfloat16", "dim": 2, "out": "dilated", "layout": "transposed"},
-    {"shape": (5, 6), "index": [2, 6], "dtype": "float32", "dim": 0, "out_dtype": "float64"},
+    {"shape": (5, 6), "index": [2, 6], "dtype": "float32", "dim": 0, "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (7, 17), "index": [5, 16], "dtype": "float32", "dim": 0},
@@ -100,5 +100,6 @@ OPERATOR = Operator(
     ),
     left_out=(("gather.dimname", "PyTorch dropped named-dimension overloads"),
               ("gather.dimname_out", "PyTorch dropped named-dimension overloads")),
+    usual=REAL,
     family="indexing",
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _EDGES: tuple[Params, ...] = (
     *({"shape": (101,), "dtype": d, "kind": "digits"} for d in ("float16", "float32", "bfloat16")),
@@ -23,5 +23,6 @@ OPERATOR = Operator(
         "The answer of a 16-bit input is computed in fp32 and rounded once.",
         "Integers and bools are an error (NotImplementedError); `out` must have the input's type (RuntimeError).",
     ),
+    usual=FLOATING,
     family="unary",
 )

@@ -5,6 +5,7 @@ from kgb_gym.operators.aten.families.binary import tensor_tensor
 from kgb_gym.operators.aten.families.unary import PUBLISHED
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import NUMBERS
 from kgb_gym.operators.policy import Policy
 
 _KINDS = {"kind": "digits", "other_kind": "normal"}
@@ -13,7 +14,7 @@ _FURTHER = (
     {"shape": (45,), "dtype": "float32", **_KINDS, "kind": "near_rows"},
     {"shape": (45,), "dtype": "float64", **_KINDS, "kind": "near_rows"},
     {"shape": (70,), "dtype": "uint8", **_KINDS},
-    {"shape": (8, 33), "dtype": "float16", "other_dtype": "float32", **_KINDS},
+    {"shape": (8, 33), "dtype": "float16", "other_dtype": "float32", **_KINDS, "origin": "beyond"},
     {"shape": (57,), "dtype": "float16", "other": (), **_KINDS},
 )
 
@@ -28,7 +29,7 @@ OPERATOR = Operator(
             base=_KINDS,
             casts=False,
             further=(
-                {"shape": (9, 15), "dtype": "float32", "out_dtype": "float16", **_KINDS},
+                {"shape": (9, 15), "dtype": "float32", "out_dtype": "float16", **_KINDS, "origin": "beyond"},
                 {"shape": (45,), "dtype": "int16", **_KINDS},
                 {"shape": (47,), "dtype": "float32", **_KINDS, "kind": "near_rows"},
             ),
@@ -41,5 +42,6 @@ OPERATOR = Operator(
         "`self`, `values` and `out` must have one type (RuntimeError). Integers and bools are fine.",
     ),
     policy=Policy(lossy_copy=False),
+    usual=NUMBERS,
     family="comparison",
 )

@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import loss
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 
@@ -37,9 +37,9 @@ _AWKWARD = points(
     {"shape": (3, 3111), "dtype": "float32", "reduction": 1},
     {"shape": (7, 801), "dtype": "float16", "reduction": 2, "kind": "large", "delta": 100.0},
     {"shape": (57,), "dtype": "float32", "reduction": 0, "kind": "small", "target": "small", "delta": 0.001},
-    {"shape": (3, 5), "dtype": "float32", "delta": 0.0},
-    {"shape": (3, 5), "dtype": "float32", "delta": -1.0},
-    {"shape": (3, 5), "dtype": "float32", "other": (4,)},
+    {"shape": (3, 5), "dtype": "float32", "delta": 0.0, "origin": "beyond"},
+    {"shape": (3, 5), "dtype": "float32", "delta": -1.0, "origin": "beyond"},
+    {"shape": (3, 5), "dtype": "float32", "other": (4,), "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (23, 17), "dtype": "float32", "reduction": 0, "delta": 0.75},
@@ -82,5 +82,6 @@ OPERATOR = Operator(
         "The operands broadcast. A `delta` that is not positive is a RuntimeError.",
         "`out` may be of a wider type, in which the answer is then given.",
     ),
+    usual=FLOATING,
     family="loss",
 )

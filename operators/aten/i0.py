@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _WIDE: tuple[Params, ...] = (
     *({"shape": (301,), "dtype": d, "kind": "wide"} for d in ("float16", "float32", "bfloat16")),
@@ -26,5 +26,6 @@ OPERATOR = Operator(
         "The answer of a 16-bit input is computed in fp32 and rounded once.",
         "An integer `out` is an error (RuntimeError).",
     ),
+    usual=FLOATING,
     family="unary",
 )

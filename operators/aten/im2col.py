@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _WINDOWS: dict[str, Any] = {
@@ -37,10 +37,10 @@ _AWKWARD = points(
     {"shape": (4, 40, 41), "dtype": "float32", "kernel": (2, 3), "padding": (1, 0), "layout": "offset"},
     {"shape": (3, 4, 6, 7), "dtype": "float32", "kernel": (2, 2), "layout": "expanded"},
     {"shape": (2, 3, 9, 8), "dtype": "bool", "kernel": (2, 3), "padding": (1, 1)},
-    {"shape": (2, 5, 6), "dtype": "float32", "kernel": (6, 3)},
-    {"shape": (2, 5, 6), "dtype": "float32", "kernel": (0, 3)},
-    {"shape": (2, 5, 6), "dtype": "float32", "kernel": (2, 3), "stride": (1, 0)},
-    {"shape": (5, 6), "dtype": "float32", "kernel": (2, 3)},
+    {"shape": (2, 5, 6), "dtype": "float32", "kernel": (6, 3), "origin": "beyond"},
+    {"shape": (2, 5, 6), "dtype": "float32", "kernel": (0, 3), "origin": "beyond"},
+    {"shape": (2, 5, 6), "dtype": "float32", "kernel": (2, 3), "stride": (1, 0), "origin": "beyond"},
+    {"shape": (5, 6), "dtype": "float32", "kernel": (2, 3), "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (3, 9, 11), "dtype": "float32", "kernel": (2, 3), "padding": (1, 0)},
@@ -53,7 +53,7 @@ _OUT = points(
         "out": "offset",
         "layout": "transposed",
     },
-    {"shape": (3, 9, 11), "dtype": "float32", "kernel": (2, 3), "out_dtype": "float64"},
+    {"shape": (3, 9, 11), "dtype": "float32", "kernel": (2, 3), "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (2, 5, 7), "dtype": "float32", "kernel": (2, 2)},
@@ -96,5 +96,6 @@ OPERATOR = Operator(
         "type."),
     ),
     policy=CONVERTED_INPUTS,
+    usual=REAL,
     family="windows",
 )  # fmt: skip

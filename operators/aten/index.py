@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 from kgb_gym.operators.policy import Policy
 
 _SMALL: dict[str, Any] = {
@@ -63,15 +63,15 @@ _AWKWARD = points(
     {"shape": (9, 7), "picks": ["mask2"], "dtype": "float32", "trues": 0},
     {"shape": (6, 8), "picks": [[5, 3]], "dtype": "int64"},
     {"shape": (40, 3), "picks": ["mask"], "dtype": "bool"},
-    {"shape": (6, 8), "picks": [[3], [2]], "dtype": "float32"},
-    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "wrong": "type"},
-    {"shape": (6, 8), "picks": ["mask"], "dtype": "float32", "wrong": "mask"},
+    {"shape": (6, 8), "picks": [[3], [2]], "dtype": "float32", "origin": "beyond"},
+    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "wrong": "type", "origin": "beyond"},
+    {"shape": (6, 8), "picks": ["mask"], "dtype": "float32", "wrong": "mask", "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (13, 31), "picks": [[7], [7]], "dtype": "float32"},
     {"shape": (9, 33), "picks": [[4, 2]], "dtype": "bfloat16", "out": "empty"},
     {"shape": (9, 5, 7), "picks": ["none", "mask"], "dtype": "float16", "out": "dilated"},
-    {"shape": (9, 5), "picks": [[3]], "dtype": "float32", "out_dtype": "float64"},
+    {"shape": (9, 5), "picks": [[3]], "dtype": "float32", "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (9, 17), "picks": [[5]], "dtype": "float32"},
@@ -91,13 +91,13 @@ OPERATOR = Operator(
                     product(**_EIGHTH, dtype=("float32", "bfloat16"), timed=True),
                     product(**_SMALL, dtype=FLOATS, timed=True),
                     product(**_ALONE, dtype=FLOATS[1:2], timed=True),
-                    product(**_WRONG, dtype=FLOATS[1:2]),
+                    product(**_WRONG, dtype=FLOATS[1:2]).beyond(),
                     points({"shape": (1024, 1024), "picks": ["mask2"], "dtype": "float32"}),
                     _AWKWARD,
                 ),
                 quick=(
                     pairwise(**_QUICK, dtype=FLOATS, negative=(False, True)),
-                    product(**_WRONG, dtype=FLOATS[1:2]),
+                    product(**_WRONG, dtype=FLOATS[1:2]).beyond(),
                     _AWKWARD,
                 ),
                 smoke=(_SMOKE,),
@@ -138,5 +138,6 @@ OPERATOR = Operator(
     ),
     data_dependent=True,
     policy=Policy(deny_ops=frozenset({"nonzero"})),
+    usual=REAL,
     family="indexing",
 )

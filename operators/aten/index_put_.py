@@ -5,7 +5,7 @@ from typing import Any
 from kgb_gym.operators.aten.families import advanced, putting
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 
 _SMALL: dict[str, Any] = {
     "shape,picks,given": [
@@ -86,5 +86,6 @@ OPERATOR = Operator(
     "an index tensor, a mask or None for a whole dimension. With `accumulate` values are added. Returns `self` itself.",
     notes=putting.NOTES,
     left_out=(("index_put_.hacked_twin", "TorchScript builtin: not in the dispatcher"),),
+    usual=REAL,
     family="indexing",
 )

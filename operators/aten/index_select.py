@@ -5,7 +5,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, REDUCTION, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, REDUCTION, pairwise, points, product
 
 _AWKWARD = points(
     {"shape": (), "dtype": "float32", "dim": -1, "count": 1},
@@ -19,14 +19,14 @@ _AWKWARD = points(
     {"shape": (4, 1500), "dtype": "float32", "dim": 0, "count": 3, "layout": "expanded"},
     {"shape": (40, 7), "dtype": "int8", "dim": 1, "count": 5},
     {"shape": (23, 9), "dtype": "bool", "dim": 0, "count": 30},
-    {"shape": (5, 4), "dtype": "float32", "dim": 2, "count": 3},
-    {"shape": (5, 4), "dtype": "float32", "dim": 0, "wrong": "rank"},
+    {"shape": (5, 4), "dtype": "float32", "dim": 2, "count": 3, "origin": "beyond"},
+    {"shape": (5, 4), "dtype": "float32", "dim": 0, "wrong": "rank", "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (33, 21), "dtype": "float32", "dim": 0},
     {"shape": (9, 31), "dtype": "float16", "dim": 1, "count": 40, "out": "empty"},
     {"shape": (5, 6, 7), "dtype": "bfloat16", "dim": 1, "count": 4, "out": "dilated", "layout": "transposed"},
-    {"shape": (5, 6), "dtype": "float32", "dim": 0, "count": 2, "out_dtype": "float64"},
+    {"shape": (5, 6), "dtype": "float32", "dim": 0, "count": 2, "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points({"shape": (7, 17), "dtype": "float32", "dim": 0}, {"shape": (5, 9), "dtype": "float16", "dim": 1})
 
@@ -65,5 +65,6 @@ OPERATOR = Operator(
     ),
     left_out=(("index_select.dimname", "PyTorch dropped named-dimension overloads"),
               ("index_select.dimname_out", "PyTorch dropped named-dimension overloads")),
+    usual=REAL,
     family="indexing",
 )  # fmt: skip

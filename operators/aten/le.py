@@ -4,6 +4,7 @@ from kgb_gym.operators.aten.families import comparison
 from kgb_gym.operators.aten.families.common import builtins
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import REAL
 from kgb_gym.operators.policy import Policy
 
 OPERATOR = Operator(
@@ -15,5 +16,6 @@ OPERATOR = Operator(
     notes=comparison.NOTES,
     policy=Policy(lossy_copy=False),
     left_out=builtins("le", "int float int_float float_int default str"),
+    usual=REAL,
     family="comparison",
 )

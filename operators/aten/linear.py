@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import matmul
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import BLAS_MNK, FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import BLAS_MNK, FLOATING, FLOATS, pairwise, points, product
 
 
 def _sizes(*sizes: tuple[int, int, int]) -> dict[str, Any]:
@@ -26,15 +26,15 @@ _AWKWARD = points(
     {"shape": (33, 20), "N": 7, "dtype": "float32", "kind": "special", "bias": True},
     {"shape": (29, 65), "N": 1, "dtype": "float16", "bias": True},
     {"shape": (67, 16), "N": 131, "dtype": "bfloat16", "bias": True},
-    {"shape": (4, 3), "N": 2, "dtype": "float32", "weight_dtype": "float16"},
-    {"shape": (4, 3), "N": 2, "dtype": "float32", "terms": 4},
+    {"shape": (4, 3), "N": 2, "dtype": "float32", "weight_dtype": "float16", "origin": "beyond"},
+    {"shape": (4, 3), "N": 2, "dtype": "float32", "terms": 4, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (15, 64), "N": 40, "dtype": "float32", "bias": True},
     {"shape": (7, 21), "N": 33, "dtype": "float16", "out": "empty"},
     {"shape": (2, 9, 35), "N": 11, "dtype": "bfloat16", "out": "dilated", "bias": True},
     {"shape": (12, 9), "N": 17, "dtype": "float32", "out": "transposed"},
-    {"shape": (4, 3), "N": 2, "dtype": "float32", "out_dtype": "float64"},
+    {"shape": (4, 3), "N": 2, "dtype": "float32", "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (9, 17), "N": 5, "dtype": "float32", "bias": True}, {"shape": (3, 8), "N": 20, "dtype": "float16"}
@@ -81,5 +81,6 @@ OPERATOR = Operator(
         "16-bit inputs are multiplied exactly, summed in fp32 with the bias, and rounded once.",
         "All have one type; `input` has one or more dimensions, all but the last of which are rows.",
     ),
+    usual=FLOATING,
     family="matmul",
 )

@@ -8,7 +8,7 @@ import torch
 from kgb_gym.operators.aten.families import backward
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 from kgb_gym.operators.maker import Maker
 
 _FURTHER: tuple[Params, ...] = tuple(
@@ -41,5 +41,6 @@ OPERATOR = Operator(
         "One rounding more to a 16-bit type is tolerated: that of the buffer.",
         backward.HALF_NOTE,
     ),
+    usual=FLOATING,
     family="backward",
 )

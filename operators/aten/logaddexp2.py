@@ -8,11 +8,12 @@ from kgb_gym.operators.aten.families.common import magnitude
 from kgb_gym.operators.aten.families.unary import PUBLISHED
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING
 
 _FURTHER = (
     {"shape": (95,), "dtype": "float32", "kind": "wide"},
     {"shape": (23, 11), "dtype": "float32", "kind": "large"},
-    {"shape": (5,), "dtype": "int32"},
+    {"shape": (5,), "dtype": "int32", "origin": "beyond"},
 )
 
 
@@ -37,5 +38,6 @@ OPERATOR = Operator(
         pairs.HALF_NOTE,
         pairs.OUT_NOTE,
     ),
+    usual=FLOATING,
     family="logarithmic",
 )

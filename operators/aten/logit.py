@@ -5,7 +5,7 @@ import torch
 from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _CLAMPED: tuple[Params, ...] = (
     *(
@@ -43,5 +43,6 @@ OPERATOR = Operator(
         "The answer of a 16-bit input is computed in fp32 and rounded once.",
         "An integer `out` is an error (RuntimeError).",
     ),
+    usual=FLOATING,
     family="unary",
 )

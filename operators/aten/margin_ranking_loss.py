@@ -9,7 +9,7 @@ from kgb_gym.operators.aten.families import loss
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 
@@ -64,7 +64,7 @@ _AWKWARD = points(
     {"shape": (57,), "dtype": "bfloat16", "reduction": 0, "target": "normal", "margin": 0.7, "other_layout": "dilated"},
     {"shape": (3, 3111), "dtype": "float32", "reduction": 1},
     {"shape": (7, 801), "dtype": "float16", "reduction": 2, "margin": 1.0},
-    {"shape": (3, 5), "dtype": "float32", "other": (4,)},
+    {"shape": (3, 5), "dtype": "float32", "other": (4,), "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -89,5 +89,6 @@ OPERATOR = Operator(
     compare=Close(depth=loss.terms("input1", "input2", "target"), scale=loss.reduced(_error)),
     description="The ranking loss max(0, margin - target · (input1 - input2)).",
     notes=(*loss.NOTES, "All three broadcast. NaN comes through. `margin` may be negative."),
+    usual=FLOATING,
     family="loss",
 )

@@ -12,7 +12,7 @@ from kgb_gym.operators.aten.families.common import jitter as jitter_one
 from kgb_gym.operators.aten.families.unary import QUICK_SHAPES, TABLE_10
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, POINTWISE, Params, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, POINTWISE, REAL, Params, pairwise, points, product
 from kgb_gym.operators.maker import Maker, lay
 
 
@@ -58,10 +58,19 @@ def interface(
         {"shape": (5, 6, 7), "dtype": "float32", "layout": "transposed", "mask": (6, 1), **base},
         {"shape": (23, 19), "dtype": "float16", "layout": "dilated", "mask_layout": "transposed", **base},
         {"shape": (8, 12), "dtype": "float32", "mask_layout": "expanded", **base},
-        {"shape": (5, 21), "dtype": "float64", "layout": "offset", "mask": (21,), **base, "value": math.pi},
+        {"shape": (5, 21), "dtype": "float64", "layout": "offset", "mask": (21,), **base, "value": 2.5},
+        {
+            "shape": (5, 21),
+            "dtype": "float64",
+            "layout": "offset",
+            "mask": (21,),
+            **base,
+            "value": math.pi,
+            "origin": "beyond",
+        },
         {"shape": (45,), "dtype": "float32", **base, "value": "nan"},
-        {"shape": (3,), "dtype": "float32", "mask": (2, 3), **base},
-        {"shape": (7,), "dtype": "float32", "mask_dtype": "uint8", **base},
+        {"shape": (3,), "dtype": "float32", "mask": (2, 3), **base, "origin": "beyond"},
+        {"shape": (7,), "dtype": "float32", "mask_dtype": "uint8", **base, "origin": "beyond"},
         *further,
     )
     short = awkward.where(lambda p: p["shape"] in ([5, 6, 7], [23, 19], [45], [3]) or p in points(*further).points)
@@ -101,8 +110,9 @@ _TENSOR: tuple[Params, ...] = (
     {"shape": (39,), "dtype": "int64", "value": -7, "value_dtype": "int32"},
     {"shape": (39,), "dtype": "int32", "value": 2.75, "value_dtype": "float32"},
     {"shape": (57,), "dtype": "float32", "value": 0.1, "value_dtype": "float32"},
-    {"shape": (57,), "dtype": "float64", "value": math.pi, "value_dtype": "float64"},
-    {"shape": (7,), "dtype": "float32", "value_dtype": "float32", "value_shape": (1,)},
+    {"shape": (57,), "dtype": "float64", "value": 2.5, "value_dtype": "float64"},
+    {"shape": (57,), "dtype": "float64", "value": math.pi, "value_dtype": "float64", "origin": "beyond"},
+    {"shape": (7,), "dtype": "float32", "value_dtype": "float32", "value_shape": (1,), "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -126,5 +136,6 @@ OPERATOR = Operator(
         "The value takes the type of `self`: towards zero for integers. NaN is a value.",
         "A value that is a tensor has no dimensions (RuntimeError otherwise) and any type.",
     ),
+    usual=REAL,
     family="indexing",
 )

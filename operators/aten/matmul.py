@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import matmul
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import BLAS_MNK, FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import BLAS_MNK, FLOATING, FLOATS, pairwise, points, product
 
 
 def _sizes(*sizes: tuple[int, int, int]) -> dict[str, Any]:
@@ -34,17 +34,17 @@ _AWKWARD = points(
     {"a": (21, 35), "b": (35, 23), "dtype": "float64", "b_layout": "transposed"},
     {"a": (33, 20), "b": (20, 7), "dtype": "float32", "kind": "special"},
     {"a": (67, 16), "b": (16, 131), "dtype": "bfloat16"},
-    {"a": (), "b": (3,), "dtype": "float32"},
-    {"a": (2, 3), "b": (2, 3), "dtype": "float32"},
-    {"a": (2, 2, 3), "b": (3, 3, 2), "dtype": "float32"},
-    {"a": (2, 3), "b": (3, 2), "dtype": "float32", "b_dtype": "float16"},
+    {"a": (), "b": (3,), "dtype": "float32", "origin": "beyond"},
+    {"a": (2, 3), "b": (2, 3), "dtype": "float32", "origin": "beyond"},
+    {"a": (2, 2, 3), "b": (3, 3, 2), "dtype": "float32", "origin": "beyond"},
+    {"a": (2, 3), "b": (3, 2), "dtype": "float32", "b_dtype": "float16", "origin": "beyond"},
 )
 _OUT = points(
     {"a": (15, 64), "b": (64, 40), "dtype": "float32"},
     {"a": (7, 21), "b": (21, 33), "dtype": "float16", "out": "empty"},
     {"a": (3, 18, 35), "b": (35, 11), "dtype": "bfloat16", "out": "dilated", "b_layout": "transposed"},
     {"a": (13, 9), "b": (9,), "dtype": "float32", "out": "empty"},
-    {"a": (4, 12, 9), "b": (4, 9, 17), "dtype": "float32", "out_dtype": "float64"},
+    {"a": (4, 12, 9), "b": (4, 9, 17), "dtype": "float32", "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points({"a": (9, 17), "b": (17, 5), "dtype": "float32"}, {"a": (3, 8), "b": (8, 20), "dtype": "float16"})
 _SMALL = ((1, 1, 32), (15, 40, 64), (33, 53, 71))
@@ -91,5 +91,6 @@ OPERATOR = Operator(
         "fp32 products and sums are fp32, not TF32; an empty inner size gives zeros.",
         "16-bit inputs are multiplied exactly, summed in fp32 and rounded once. Both have one type.",
     ),
+    usual=FLOATING,
     family="matmul",
 )

@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import reduction
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, REDUCTION, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, REDUCTION, pairwise, points, product
 
 _QUICK = ((1, 2), (190, 25), (6, 41, 3))
 _DIMS: dict[str, Any] = {"keepdim,dim": [(True, 0), (False, 1), (True, [0, 1]), (False, [1, 0])]}
@@ -16,7 +16,7 @@ _WHOLE = points(
     {"shape": (9, 31), "dtype": "float64", "layout": "transposed"},
     {"shape": (7, 5, 3), "dtype": "float16", "to": "float32", "layout": "dilated"},
     {"shape": (301,), "dtype": "bool", "to": "float32"},
-    {"shape": (31,), "dtype": "int32"},
+    {"shape": (31,), "dtype": "int32", "origin": "beyond"},
     {"shape": (3, 3001), "dtype": "float32", "kind": "above_one"},
 )
 _OVER = points(
@@ -27,14 +27,14 @@ _OVER = points(
     {"shape": (6, 35), "dtype": "float32", "dim": [], "layout": "offset"},
     {"shape": (8, 23), "dtype": "float32", "dim": [1], "kind": "special"},
     {"shape": (6001, 3), "dtype": "float32", "dim": [0], "kind": "above_one"},
-    {"shape": (4, 5), "dtype": "float32", "dim": [0, 0]},
+    {"shape": (4, 5), "dtype": "float32", "dim": [0, 0], "origin": "beyond"},
 )
 _OVER_OUT = points(
     {"shape": (23, 17), "dtype": "float32", "dim": [0]},
     {"shape": (4, 9, 5), "dtype": "float16", "dim": [1], "keepdim": True, "out": "empty"},
     {"shape": (6, 5, 7), "dtype": "bfloat16", "dim": [0], "out": "dilated"},
     {"shape": (11, 13), "dtype": "float32", "dim": [1], "out_dtype": "float64"},
-    {"shape": (11, 13), "dtype": "float32", "dim": [1], "to": "float64", "out_dtype": "float32"},
+    {"shape": (11, 13), "dtype": "float32", "dim": [1], "to": "float64", "out_dtype": "float32", "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (23, 17), "dtype": "float32"},
@@ -99,5 +99,6 @@ OPERATOR = Operator(
         "With `dtype` every element is converted first; without it the `out=` forms compute in the type of `out`.",
         "16-bit inputs are summed in fp32 and rounded once.",
     ),
+    usual=FLOATING,
     family="reduction",
 )

@@ -6,6 +6,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING
 
 _WIDE = tuple({"shape": (301,), "dtype": d, "kind": "wide"} for d in ("float16", "float32", "bfloat16"))
 
@@ -24,5 +25,6 @@ OPERATOR = Operator(
         "The answer of a 16-bit input is computed in fp32 and rounded once.",
         "Integers and bools are an error (NotImplementedError); `out` must have the input's type (RuntimeError).",
     ),
+    usual=FLOATING,
     family="unary",
 )

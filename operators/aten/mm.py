@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import matmul
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import BLAS_MNK, FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import BLAS_MNK, FLOATING, FLOATS, pairwise, points, product
 
 _SIZES: dict[str, Any] = {"M,N,K": BLAS_MNK}
 _LARGER: dict[str, Any] = {"M,N,K": BLAS_MNK[1:]}
@@ -21,7 +21,7 @@ _AWKWARD = points(
     {"M": 21, "N": 18, "K": 37, "dtype": "float32", "a_layout": "offset", "b_layout": "transposed"},
     {"M": 9, "N": 13, "K": 7, "dtype": "float32", "a_layout": "expanded"},
     {"M": 33, "N": 7, "K": 20, "dtype": "float32", "kind": "special"},
-    {"M": 3, "N": 5, "K": 4, "dtype": "float32", "wrong": "rank"},
+    {"M": 3, "N": 5, "K": 4, "dtype": "float32", "wrong": "rank", "origin": "beyond"},
 )
 _OUT = points(
     {"M": 15, "N": 40, "K": 64, "dtype": "float32"},
@@ -79,5 +79,6 @@ OPERATOR = Operator(
         ("mm.dtype", "registered for CUDA only, so it has no oracle on the CPU"),
         ("mm.dtype_out", "registered for CUDA only, so it has no oracle on the CPU"),
     ),
+    usual=FLOATING,
     family="matmul",
 )

@@ -5,6 +5,7 @@ from kgb_gym.operators.aten.families.binary import tensor_scalar, tensor_tensor
 from kgb_gym.operators.aten.families.common import FLUSHED, builtins, magnitude
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import REAL
 
 _FURTHER = (
     {"shape": (33,), "dtype": "bool"},
@@ -27,7 +28,9 @@ OPERATOR = Operator(
             base={"scalar": 0.75},
             casts=False,
             broadcasts=False,
-            further=({"shape": (9, 15), "dtype": "float32", "out_dtype": "float16", "scalar": 0.75},),
+            further=(
+                {"shape": (9, 15), "dtype": "float32", "out_dtype": "float16", "scalar": 0.75, "origin": "beyond"},
+            ),
         ),
     ),
     compare=Close(
@@ -48,5 +51,6 @@ OPERATOR = Operator(
         "mul",
         "left_t right_ int complex float int_complex complex_int float_complex complex_float int_float float_int default",
     ),
+    usual=REAL,
     family="multiplicative",
 )

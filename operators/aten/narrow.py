@@ -20,10 +20,10 @@ _AWKWARD = points(
     {"shape": (4, 5), "dtype": "complex64", "dim": 1, "start": 1, "length": 2, "bit": "conj"},
     {"shape": (4, 5), "dtype": "float32", "dim": 1, "start": 1, "length": 2, "bit": "neg"},
     *({"shape": (3, 7), "dtype": d, "dim": 1, "start": 2, "length": 3} for d in views.FURTHER_DTYPES),
-    {"shape": (4, 5), "dtype": "float32", "dim": 1, "start": 3, "length": 3, "layout": "sliced"},
-    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 1, "length": -1},
-    {"shape": (4, 5), "dtype": "float32", "dim": 2, "start": 0, "length": 1},
-    {"shape": (), "dtype": "float32", "dim": 0, "start": 0, "length": 1},
+    {"shape": (4, 5), "dtype": "float32", "dim": 1, "start": 3, "length": 3, "layout": "sliced", "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 1, "length": -1, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "dim": 2, "start": 0, "length": 1, "origin": "beyond"},
+    {"shape": (), "dtype": "float32", "dim": 0, "start": 0, "length": 1, "origin": "beyond"},
 )
 _TENSOR = points(
     {"shape": (16, 24), "dtype": "float32", "dim": 0, "start": 4, "length": 8},
@@ -38,9 +38,17 @@ _TENSOR = points(
         "start_dtype": "int16",
     },
     {"shape": (4, 5), "dtype": "int64", "dim": 1, "start": 1, "length": 2, "layout": "transposed"},
-    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 3, "length": 2},
-    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 1, "length": 2, "start_dtype": "float32"},
-    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 1, "length": 2, "start_shape": (1,)},
+    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 3, "length": 2, "origin": "beyond"},
+    {
+        "shape": (4, 5),
+        "dtype": "float32",
+        "dim": 0,
+        "start": 1,
+        "length": 2,
+        "start_dtype": "float32",
+        "origin": "beyond",
+    },
+    {"shape": (4, 5), "dtype": "float32", "dim": 0, "start": 1, "length": 2, "start_shape": (1,), "origin": "beyond"},
 )
 
 OPERATOR = Operator(

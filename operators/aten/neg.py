@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import builtins
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import NUMBERS, Params
 from kgb_gym.operators.policy import Policy
 
 _FURTHER: tuple[Params, ...] = (
@@ -38,5 +38,6 @@ OPERATOR = Operator(
         ),
     ),
     left_out=builtins("neg", "int float complex Scalar"),
+    usual=NUMBERS,
     family="unary",
 )

@@ -14,9 +14,9 @@ _CASES = points(
     {"shape": (4, 5, 6), "kind": "overlapping", "dtype": "float32"},
     {"shape": (4, 5, 6), "kind": "gaps", "dtype": "float32", "to": "int32"},
     *({"shape": (4, 5), "kind": "reversed", "dtype": d} for d in ("bool", "uint8", "int64", "float64", "complex64")),
-    {"shape": (2, 3), "stride": (1,), "dtype": "float32"},
-    {"shape": (2, 3), "stride": (1, -2), "dtype": "float32"},
-    {"shape": (2, -3), "stride": (1, 1), "dtype": "float32"},
+    {"shape": (2, 3), "stride": (1,), "dtype": "float32", "origin": "beyond"},
+    {"shape": (2, 3), "stride": (1, -2), "dtype": "float32", "origin": "beyond"},
+    {"shape": (2, -3), "stride": (1, 1), "dtype": "float32", "origin": "beyond"},
 )
 _OUT = points(
     *({"shape": (4, 5), "kind": "reversed", "dtype": d, "out": "empty"} for d in ("float32", "int32", "bool")),

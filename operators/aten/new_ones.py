@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 
 _SIZES = ((2, 3), (128, 256), (32, 16, 8), (512, 512), (16, 8, 4))
 _CASES = points(
@@ -13,7 +13,7 @@ _CASES = points(
     {"shape": (5, 7), "dtype": "float32", "to": "int32"},
     {"shape": (5, 7), "dtype": "bool", "to": "float64", "device": True},
     {"shape": (4, 3, 2, 3, 2, 2), "dtype": "int64", "of": (0,)},
-    {"shape": (3, -1), "dtype": "float32"},
+    {"shape": (3, -1), "dtype": "float32", "origin": "beyond"},
     *({"shape": (7, 9), "dtype": d} for d in ("bool", "uint8", "int16", "float64", "complex64")),
 )
 
@@ -46,5 +46,6 @@ OPERATOR = Operator(
     strides=True,
     policy=factories.POLICY,
     exemptions=(factories.NEIGHBOUR,),
+    usual=REAL,
     family="fill",
 )

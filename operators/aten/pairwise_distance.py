@@ -10,7 +10,7 @@ from kgb_gym.operators.aten.families import common
 from kgb_gym.operators.aten.families.common import suites, values
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 
@@ -96,7 +96,7 @@ _AWKWARD = points(
     {"shape": (0, 3), "dtype": "float32", "p": 3.0},
     {"shape": (2, 3001), "dtype": "float32", "p": 1.0},
     {"shape": (270, 9), "dtype": "float32", "p": 3.0},
-    {"shape": (3, 4), "dtype": "float32", "other": (3, 5)},
+    {"shape": (3, 4), "dtype": "float32", "other": (3, 5), "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -146,5 +146,6 @@ OPERATOR = Operator(
         "16-bit inputs are computed in fp32, differences included, and rounded once.",
         "An empty last dimension gives zeros.",
     ),
+    usual=FLOATING,
     family="reduction",
 )

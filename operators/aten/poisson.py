@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import sampling, variates
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.distribution import Distribution
-from kgb_gym.operators.grids import FLOATS, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, points, product
 from kgb_gym.operators.policy import Policy
 
 _SHAPES = ((2, 3), (128, 256), (512, 512))
@@ -14,14 +14,14 @@ _AWKWARD = points(
     {"shape": (45, 31), "dtype": "float64", "layout": "transposed"},
     {"shape": (33, 40), "dtype": "float16", "layout": "dilated", "seeded": False},
     {"shape": (29, 41), "dtype": "bfloat16", "layout": "sliced"},
-    {"shape": (9,), "dtype": "int64"},
+    {"shape": (9,), "dtype": "int64", "origin": "beyond"},
     {"shape": (64, 64), "dtype": "float32", "rates": (9.5, 40.0)},
 )
 _OUT = points(
     {"shape": (1100,), "dtype": "float32", "out": "empty"},
     {"shape": (25, 41), "dtype": "float16", "out": "dilated", "layout": "transposed"},
     {"shape": (30, 33), "dtype": "bfloat16", "seeded": False},
-    {"shape": (5, 3), "dtype": "float32", "out_dtype": "int64"},
+    {"shape": (5, 3), "dtype": "float32", "out_dtype": "int64", "origin": "beyond"},
 )
 _SMOKE = product(shape=((30, 11),), dtype=FLOATS[:2], origin="extra")
 
@@ -64,5 +64,6 @@ OPERATOR = Operator(
     ),
     random=True,
     policy=Policy(allow=Policy().allow | {"draw"}),
+    usual=FLOATING,
     family="random",
 )

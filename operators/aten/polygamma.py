@@ -6,14 +6,14 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import conditioned
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _FURTHER: tuple[Params, ...] = (
     *({"shape": (63,), "dtype": "float32", "kind": "negative", "n": n} for n in (0, 1, 2)),
     {"shape": (47,), "dtype": "float32", "kind": "above_one", "n": 4},
     {"shape": (5, 9), "dtype": "float64", "kind": "positive", "n": 0},
     {"shape": (5, 9), "dtype": "float64", "kind": "counts", "n": 4},
-    {"shape": (5,), "dtype": "float32", "n": -1},
+    {"shape": (5,), "dtype": "float32", "n": -1, "origin": "beyond"},
 )
 
 
@@ -44,5 +44,6 @@ OPERATOR = Operator(
         "The answer of a 16-bit input is computed in fp32 and rounded once.",
         "An integer `out` is an error (RuntimeError).",
     ),
+    usual=FLOATING,
     family="unary",
 )

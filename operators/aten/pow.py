@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.binary import scalar_tensor, tensor_scalar,
 from kgb_gym.operators.aten.families.common import FLUSHED, builtins, magnitude
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 
 _KINDS: Params = {"kind": "positive", "other_kind": "normal"}
 _WHOLE: Params = {"kind": "counts", "other_kind": "digits"}
@@ -23,7 +23,7 @@ _TENSOR_SCALAR: tuple[Params, ...] = (
     {"shape": (45,), "dtype": "float32", "kind": "special", "scalar": -1.5},
     {"shape": (39,), "dtype": "int32", "kind": "digits", "scalar": 5},
     {"shape": (39,), "dtype": "int64", "kind": "counts", "scalar": 0.5},
-    {"shape": (5,), "dtype": "int32", "scalar": -1},
+    {"shape": (5,), "dtype": "int32", "scalar": -1, "origin": "beyond"},
 )
 _SCALAR: tuple[Params, ...] = (
     {"shape": (29,), "dtype": "int32", "kind": "digits", "scalar": 2.5},
@@ -66,5 +66,6 @@ OPERATOR = Operator(
     left_out=builtins(
         "pow", "int complex float int_float float_int float_complex complex_float Scalar_Scalar int_to_int"
     ),
+    usual=FLOATING,
     family="multiplicative",
 )

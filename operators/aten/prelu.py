@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.common import jitter, suites, values
 from kgb_gym.operators.aten.families.unary import QUICK_SHAPES, TABLE_10
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, POINTWISE, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 _PUBLISHED = ((2, 3), (128, 256), (512, 512), (4, 8, 16), (2, 32, 16, 16), (2, 128, 64, 64))
@@ -41,7 +41,7 @@ def build(
 _AWKWARD = points(
     {"shape": (), "dtype": "float32", "weight": "none"},
     {"shape": (17,), "dtype": "float32", "weight": "one"},
-    {"shape": (17,), "dtype": "float32", "weight": "wrong"},
+    {"shape": (17,), "dtype": "float32", "weight": "wrong", "origin": "beyond"},
     {"shape": (0, 3), "dtype": "float32", "weight": "channels"},
     {"shape": (3, 17), "dtype": "float16", "layout": "expanded", "weight": "channels"},
     {"shape": (9, 7, 5), "dtype": "bfloat16", "layout": "sliced", "weight": "channels"},
@@ -50,9 +50,9 @@ _AWKWARD = points(
     {"shape": (4, 5, 6), "dtype": "float32", "layout": "transposed", "weight": "channels"},
     {"shape": (6, 11), "dtype": "float32", "layout": "transposed", "weight": "channels"},
     {"shape": (211,), "dtype": "float32", "kind": "special", "weight": "none"},
-    {"shape": (4, 5), "dtype": "float32", "weight": "wrong"},
-    {"shape": (4, 5), "dtype": "float32", "weight": "matrix"},
-    {"shape": (4, 5), "dtype": "float32", "weight": "channels", "weight_dtype": "float16"},
+    {"shape": (4, 5), "dtype": "float32", "weight": "wrong", "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "weight": "matrix", "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "weight": "channels", "weight_dtype": "float16", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (3, 5), "dtype": "float32", "weight": "channels"}, {"shape": (17,), "dtype": "float16", "weight": "one"}
@@ -102,5 +102,6 @@ OPERATOR = Operator(
         "`self` and `weight` must have one type (RuntimeError). NaN stays NaN.",
         "16-bit tensors are computed in fp32 and rounded once.",
     ),
+    usual=FLOATING,
     family="unary",
 )

@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _PADDINGS = ([1, 1], [2, 3], [5, 5])
@@ -23,15 +23,15 @@ _AWKWARD = points(
     {"shape": (4, 3, 6), "dtype": "float32", "padding": [2, 1], "layout": "expanded"},
     {"shape": (2, 3, 5), "dtype": "float32", "padding": [0, 0]},
     {"shape": (0, 3, 9), "dtype": "float32", "padding": [2, 3]},
-    {"shape": (2, 3, 8), "dtype": "float32", "padding": [8, 1]},
-    {"shape": (2, 3, 8), "dtype": "float32", "padding": [1, 1], "wrong": "width"},
-    {"shape": (2, 3, 8), "dtype": "int32", "padding": [1, 1]},
+    {"shape": (2, 3, 8), "dtype": "float32", "padding": [8, 1], "origin": "beyond"},
+    {"shape": (2, 3, 8), "dtype": "float32", "padding": [1, 1], "wrong": "width", "origin": "beyond"},
+    {"shape": (2, 3, 8), "dtype": "int32", "padding": [1, 1], "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (3, 5, 31), "dtype": "float32", "padding": [3, 4]},
     {"shape": (7, 33), "dtype": "bfloat16", "padding": [9, 4], "out": "empty", "layout": "transposed"},
     {"shape": (5, 3, 11), "dtype": "float16", "padding": [3, 10], "out": "dilated"},
-    {"shape": (3, 5, 31), "dtype": "float32", "padding": [3, 4], "out_dtype": "float64"},
+    {"shape": (3, 5, 31), "dtype": "float32", "padding": [3, 4], "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (3, 17), "dtype": "float32", "padding": [2, 1]},
@@ -74,5 +74,6 @@ OPERATOR = Operator(
         "16-bit sums may be rounded at every step.",
     ),
     policy=CONVERTED_INPUTS,
+    usual=FLOATING,
     family="windows",
 )

@@ -11,7 +11,7 @@ from kgb_gym.operators.aten.families import common
 from kgb_gym.operators.aten.families.common import buffer, suites, values
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 
@@ -89,17 +89,25 @@ _AWKWARD = points(
     {"shape": (2, 5003), "dtype": "float16", "p": 2.0, "dim": 0, "maxnorm": 1.0},
     {"shape": (200, 9), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 1.0},
     {"shape": (9, 200), "dtype": "float32", "p": 1.0, "dim": 1, "maxnorm": 1.0},
-    {"shape": (7,), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 1.0},
-    {"shape": (3, 4), "dtype": "float32", "p": 2.0, "dim": 2, "maxnorm": 1.0},
-    {"shape": (3, 4), "dtype": "float32", "p": 0.0, "dim": 0, "maxnorm": 1.0},
-    {"shape": (3, 4), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": -1.0},
+    {"shape": (7,), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 1.0, "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "p": 2.0, "dim": 2, "maxnorm": 1.0, "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "p": 0.0, "dim": 0, "maxnorm": 1.0, "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": -1.0, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (9, 33), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 1.0},
     {"shape": (17, 5), "dtype": "float16", "p": 1.0, "dim": 1, "maxnorm": 1.0, "out": "empty"},
     {"shape": (3, 9, 7), "dtype": "bfloat16", "p": 2.0, "dim": 1, "maxnorm": 0.5, "out": "dilated"},
     {"shape": (6, 35), "dtype": "float32", "p": 2, "dim": -1, "maxnorm": 1, "out": "transposed", "mixed": True},
-    {"shape": (3, 4), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 1.0, "out_dtype": "float64"},
+    {
+        "shape": (3, 4),
+        "dtype": "float32",
+        "p": 2.0,
+        "dim": 0,
+        "maxnorm": 1.0,
+        "out_dtype": "float64",
+        "origin": "beyond",
+    },
 )
 _SMOKE = points(
     {"shape": (3, 17), "dtype": "float32", "p": 2.0, "dim": 0, "maxnorm": 1.0},
@@ -144,5 +152,6 @@ OPERATOR = Operator(
         "A slice whose norm is NaN stays as it is; in one of infinite norm every element is multiplied by 0.",
         "16-bit inputs are computed in fp32 and rounded once.",
     ),
+    usual=FLOATING,
     family="reduction",
 )  # fmt: skip

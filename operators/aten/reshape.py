@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import views
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, points, product
 from kgb_gym.operators.policy import NO_COPY
 
 _PUBLISHED = (
@@ -32,9 +32,9 @@ _AWKWARD = points(
     {"shape": (4, 6), "dtype": "complex64", "bit": "conj", "layout": "transposed", "size": (24,)},
     {"shape": (4, 6), "dtype": "float32", "bit": "neg", "layout": "transposed", "size": (24,)},
     *({"shape": (6, 5), "dtype": d, "layout": "transposed", "size": (3, 10)} for d in views.FURTHER_DTYPES),
-    {"shape": (4, 6), "dtype": "float32", "size": (5, -1)},
-    {"shape": (4, 6), "dtype": "float32", "size": (-1, -1)},
-    {"shape": (0, 3), "dtype": "float32", "size": (-1, 0)},
+    {"shape": (4, 6), "dtype": "float32", "size": (5, -1), "origin": "beyond"},
+    {"shape": (4, 6), "dtype": "float32", "size": (-1, -1), "origin": "beyond"},
+    {"shape": (0, 3), "dtype": "float32", "size": (-1, 0), "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -87,5 +87,6 @@ OPERATOR = Operator(
     strides=True,
     policy=NO_COPY,
     exemptions=(views.SAME_VALUES,),
+    usual=REAL,
     family="views",
 )

@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, Grid, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, Grid, pairwise, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _FLAT = ((2, 3), (128, 256), (512, 512))
@@ -35,16 +35,16 @@ _AWKWARD = points(
     {"shape": (6, 50), "dtype": "float32", "k": 1, "dims": [0, 1], "layout": "expanded"},
     {"shape": (4, 9), "dtype": "int32", "k": 1, "dims": [0, 1]},
     {"shape": (7, 9), "dtype": "bool", "k": 2, "dims": [0, 1]},
-    {"shape": (4, 5), "dtype": "float32", "k": 1, "dims": [0, 0]},
-    {"shape": (4, 5), "dtype": "float32", "k": 1, "dims": [0, 2]},
-    {"shape": (4, 5), "dtype": "float32", "k": 1, "dims": [0]},
-    {"shape": (4,), "dtype": "float32", "k": 1, "dims": [0, 1]},
+    {"shape": (4, 5), "dtype": "float32", "k": 1, "dims": [0, 0], "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "k": 1, "dims": [0, 2], "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "k": 1, "dims": [0], "origin": "beyond"},
+    {"shape": (4,), "dtype": "float32", "k": 1, "dims": [0, 1], "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (13, 31), "dtype": "float32", "k": 1, "dims": [0, 1]},
     {"shape": (7, 33), "dtype": "bfloat16", "k": 2, "dims": [0, 1], "out": "empty", "layout": "transposed"},
     {"shape": (5, 3, 11), "dtype": "float16", "k": 3, "dims": [2, 0], "out": "dilated"},
-    {"shape": (9, 5), "dtype": "float32", "k": 1, "dims": [0, 1], "out_dtype": "float64"},
+    {"shape": (9, 5), "dtype": "float32", "k": 1, "dims": [0, 1], "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"shape": (3, 17), "dtype": "float32", "k": 1, "dims": [0, 1]},
@@ -84,5 +84,6 @@ OPERATOR = Operator(
         "Fewer than two dimensions, and an `out` of another type, are RuntimeErrors; one out of range is an IndexError.",
     ),
     policy=CONVERTED_INPUTS,
+    usual=REAL,
     family="shaping",
 )

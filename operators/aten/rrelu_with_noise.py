@@ -12,7 +12,7 @@ from kgb_gym.operators.aten.families.common import LAYOUTS, buffer, suites, valu
 from kgb_gym.operators.compare import UNIT, Arguments, Check, Close, Exact, Target, describe
 from kgb_gym.operators.declaration import Call, Interface, Operator
 from kgb_gym.operators.distribution import Distribution, Test
-from kgb_gym.operators.grids import FLOATS, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, points, product
 from kgb_gym.operators.maker import Maker
 from kgb_gym.operators.policy import Policy
 
@@ -132,15 +132,15 @@ _AWKWARD = points(
     {"shape": (50, 30), "dtype": "float64", "lower": 0.2, "upper": 0.7, "layout": "offset"},
     {"shape": (70,), "dtype": "float32", "training": True, "lower": 0.25, "upper": 0.25},
     {"shape": (2, 3), "dtype": "float32", "lower": 0.3, "upper": 0.1},
-    {"shape": (2, 3), "dtype": "float32", "lower": 0.3, "upper": 0.1, "training": True},
-    {"shape": (2, 3), "dtype": "float32", "noise_shape": (2,), "training": True},
+    {"shape": (2, 3), "dtype": "float32", "lower": 0.3, "upper": 0.1, "training": True, "origin": "beyond"},
+    {"shape": (2, 3), "dtype": "float32", "noise_shape": (2,), "training": True, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (60, 40), "dtype": "float32", "training": True, "lower": 0.1, "upper": 0.4},
     {"shape": (60, 40), "dtype": "bfloat16", "training": True, "out": "dilated"},
     {"shape": (60, 40), "dtype": "float16", "training": True},
     {"shape": (9, 33), "dtype": "float32", "out": "empty"},
-    {"shape": (9, 33), "dtype": "float32", "out_dtype": "float64"},
+    {"shape": (9, 33), "dtype": "float32", "out_dtype": "float64", "origin": "beyond"},
 )
 _STRIDED = points(
     {"shape": (50, 30), "dtype": "float32", "training": True, "layout": "transposed", "noise_layout": "dilated"},
@@ -193,5 +193,6 @@ OPERATOR = Operator(
     ),
     random=True,
     policy=Policy(allow=Policy().allow | {"draw"}),
+    usual=FLOATING,
     family="random",
 )

@@ -9,7 +9,7 @@ from kgb_gym.operators.aten.families import backward
 from kgb_gym.operators.aten.families.unary import PUBLISHED_LARGE
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 from kgb_gym.operators.maker import Maker
 
 _FIXED: Params = {"training": True}
@@ -19,7 +19,7 @@ _FURTHER: tuple[Params, ...] = (
     {"shape": (45,), "dtype": "bfloat16", "training": False, "self_is_result": True},
     {"shape": (5, 33), "dtype": "float64", "training": False, "lower": 0.1, "upper": 0.3},
     {"shape": (33,), "dtype": "float32", "training": True, "lower": -0.5, "self_is_result": True},
-    {"shape": (5,), "dtype": "float32", "training": False, "lower": -0.5, "self_is_result": True},
+    {"shape": (5,), "dtype": "float32", "training": False, "lower": -0.5, "self_is_result": True, "origin": "beyond"},
 )
 
 _GIVEN: tuple[Params, ...] = ({"shape": (11, 13), "dtype": "float32", "training": False, "lower": 0.1, "upper": 0.3},)
@@ -71,5 +71,6 @@ OPERATOR = Operator(
         "The tensor that is written must have the input's type (RuntimeError).",
         backward.HALF_NOTE,
     ),
+    usual=FLOATING,
     family="backward",
 )

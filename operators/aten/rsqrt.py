@@ -3,6 +3,7 @@
 from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING
 
 OPERATOR = Operator(
     source="aten",
@@ -18,5 +19,6 @@ OPERATOR = Operator(
         "An integer `out` is an error (RuntimeError).",
         "Complex tensors are not asked for.",
     ),
+    usual=FLOATING,
     family="unary",
 )

@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 
 _VALUES = (-7, -1, 0, 3, 12345, -1.5, 2.75, 3.14159)
 _CASES = points(
@@ -12,9 +12,10 @@ _CASES = points(
     {"value": 0.1},
     {"value": "nan", "dtype": "float32"},
     {"value": "-inf", "dtype": "float16"},
-    {"value": 0.1, "dtype": "float64"},
+    {"value": 0.125, "dtype": "float64"},
+    {"value": 0.1, "dtype": "float64", "origin": "beyond"},
     {"value": -2.7, "dtype": "int32"},
-    {"value": 2**62 + 1, "dtype": "int64"},
+    {"value": 2**62 + 1, "dtype": "int64", "origin": "beyond"},
     {"value": 0.5, "dtype": "bool"},
     {"value": (1.5, -2.0), "dtype": "complex64"},
     {"value": 3, "dtype": "uint8"},
@@ -22,7 +23,7 @@ _CASES = points(
 _OUTS = points(
     {"value": 2.75, "dtype": "float32"},
     {"value": 3.7, "dtype": "int32", "size": (4,)},
-    {"value": 0.1, "dtype": "float64", "size": (0,)},
+    {"value": 0.1, "dtype": "float64", "size": (0,), "origin": "beyond"},
     {"value": -1.5, "dtype": "bfloat16"},
     {"value": True, "dtype": "bool", "size": (0,)},
 )
@@ -57,5 +58,6 @@ OPERATOR = Operator(
     ),
     policy=factories.POLICY,
     exemptions=(factories.NEIGHBOUR,),
+    usual=REAL,
     family="fill",
 )

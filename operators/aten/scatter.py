@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Close, Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, Grid, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, Grid, pairwise, points, product
 
 _PUBLISHED: dict[str, Any] = {
     "shape": ((512, 128, 32), (1024, 64, 16)),
@@ -69,9 +69,9 @@ _SRC = points(
         "index_dtype": "int32",
     },
     {"shape": (13, 9), "index": [10, 8], "dtype": "bool", "dim": 0, "layout": "expanded"},
-    {"shape": (5, 4), "index": [5, 4], "dtype": "float32", "dim": 0, "src_dtype": "float64"},
-    {"shape": (5, 4), "index": [2, 5], "dtype": "float32", "dim": 0},
-    {"shape": (5, 4), "index": [3, 4], "dtype": "float32", "dim": 0, "src": [2, 4]},
+    {"shape": (5, 4), "index": [5, 4], "dtype": "float32", "dim": 0, "src_dtype": "float64", "origin": "beyond"},
+    {"shape": (5, 4), "index": [2, 5], "dtype": "float32", "dim": 0, "origin": "beyond"},
+    {"shape": (5, 4), "index": [3, 4], "dtype": "float32", "dim": 0, "src": [2, 4], "origin": "beyond"},
 )
 _VALUE = points(
     {"shape": (12, 33), "index": [5, 30], "dtype": "float32", "dim": 1, "value": 2.5, "duplicates": True},
@@ -108,7 +108,7 @@ _REDUCE = points(
         "duplicates": True,
         "layout": "sliced",
     },
-    {"shape": (5, 4), "index": [3, 4], "dtype": "float32", "dim": 0, "reduce": "mean"},
+    {"shape": (5, 4), "index": [3, 4], "dtype": "float32", "dim": 0, "reduce": "mean", "origin": "beyond"},
 )
 _VALUE_REDUCE = points(
     {
@@ -136,7 +136,7 @@ _SRC_OUT = points(
     {"shape": (15, 21), "index": [7, 19], "dtype": "float32", "dim": 0},
     {"shape": (9, 6, 5), "index": [9, 6, 4], "dtype": "float16", "dim": 1, "out": "empty"},
     {"shape": (5, 6, 7), "index": [4, 6, 6], "dtype": "bfloat16", "dim": 2, "out": "dilated", "layout": "transposed"},
-    {"shape": (5, 6), "index": [2, 6], "dtype": "float32", "dim": 0, "out_dtype": "float64"},
+    {"shape": (5, 6), "index": [2, 6], "dtype": "float32", "dim": 0, "out_dtype": "float64", "origin": "beyond"},
 )
 _VALUE_OUT = points(
     {"shape": (15, 21), "index": [7, 19], "dtype": "float32", "dim": 0, "value": 4.5, "out": "transposed"},
@@ -201,5 +201,6 @@ OPERATOR = Operator(
     ),
     left_out=(("scatter.dimname_src", "PyTorch dropped named-dimension overloads"),
               ("scatter.dimname_value", "PyTorch dropped named-dimension overloads")),
+    usual=REAL,
     family="indexing",
 )  # fmt: skip

@@ -19,10 +19,10 @@ _AWKWARD = points(
     {"shape": (4, 5), "dtype": "complex64", "dim": 1, "index": 2, "bit": "conj"},
     {"shape": (4, 5), "dtype": "float32", "dim": 1, "index": 2, "bit": "neg"},
     *({"shape": (3, 7), "dtype": d, "dim": 1, "index": 5} for d in views.FURTHER_DTYPES),
-    {"shape": (4, 5), "dtype": "float32", "dim": 0, "index": 4},
-    {"shape": (4, 5), "dtype": "float32", "dim": 0, "index": -5},
-    {"shape": (4, 5), "dtype": "float32", "dim": 2, "index": 0},
-    {"shape": (), "dtype": "float32", "dim": 0, "index": 0},
+    {"shape": (4, 5), "dtype": "float32", "dim": 0, "index": 4, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "dim": 0, "index": -5, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "dim": 2, "index": 0, "origin": "beyond"},
+    {"shape": (), "dtype": "float32", "dim": 0, "index": 0, "origin": "beyond"},
 )
 _SMALL = [((1, 2), 0, 0), ((16, 24), 0, 8), ((10, 31, 3), 0, 5)]
 

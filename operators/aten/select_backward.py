@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _AXES: dict[str, Any] = {"index": ("first", "mid", "neg1"), "dim": (0, -1), "dtype": FLOATS}
@@ -26,15 +26,15 @@ _AWKWARD = points(
     {"input_sizes": (6, 5, 9), "dtype": "float32", "dim": 2, "index": 0, "layout": "expanded"},
     {"input_sizes": (4, 9), "dtype": "int32", "dim": 0, "index": 3},
     {"input_sizes": (5, 21), "dtype": "bool", "dim": 0, "index": 3},
-    {"input_sizes": (4, 5), "dtype": "float32", "dim": 0, "index": 4},
-    {"input_sizes": (4, 5), "dtype": "float32", "dim": 2, "index": 0},
-    {"input_sizes": (), "dtype": "float32", "dim": 0, "index": 0},
+    {"input_sizes": (4, 5), "dtype": "float32", "dim": 0, "index": 4, "origin": "beyond"},
+    {"input_sizes": (4, 5), "dtype": "float32", "dim": 2, "index": 0, "origin": "beyond"},
+    {"input_sizes": (), "dtype": "float32", "dim": 0, "index": 0, "origin": "beyond"},
 )
 _OUT = points(
     {"input_sizes": (13, 31), "dtype": "float32", "dim": 0, "index": "mid"},
     {"input_sizes": (7, 33), "dtype": "bfloat16", "dim": 1, "index": "neg1", "out": "empty"},
     {"input_sizes": (5, 3, 11), "dtype": "float16", "dim": 1, "index": 1, "out": "dilated", "layout": "transposed"},
-    {"input_sizes": (9, 5), "dtype": "float32", "dim": 0, "index": 0, "out_dtype": "float64"},
+    {"input_sizes": (9, 5), "dtype": "float32", "dim": 0, "index": 0, "out_dtype": "float64", "origin": "beyond"},
 )
 _SMOKE = points(
     {"input_sizes": (3, 17), "dtype": "float32", "dim": 0, "index": 1},
@@ -76,5 +76,6 @@ OPERATOR = Operator(
         "An `out` of another type is a RuntimeError.",
     ),
     policy=CONVERTED_INPUTS,
+    usual=REAL,
     family="shaping",
 )

@@ -4,8 +4,8 @@ import torch
 
 from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.compare import Arguments, Close
-from kgb_gym.operators.declaration import Exemption, Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import NUMBERS, Params
 
 _FURTHER: tuple[Params, ...] = (
     {"shape": (61, 53), "dtype": "complex64", "layout": "transposed"},
@@ -34,6 +34,6 @@ OPERATOR = Operator(
         "Bools are their own signs.",
         "`out` must have the input's type (RuntimeError).",
     ),
-    exemptions=(Exemption("first_input", "a bool is its own sign", "sgn"),),
+    usual=NUMBERS,
     family="unary",
 )

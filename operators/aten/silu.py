@@ -6,6 +6,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import conditioned
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING
 
 _WIDE = tuple({"shape": (301,), "dtype": d, "kind": "wide"} for d in ("float16", "float32", "bfloat16"))
 
@@ -23,5 +24,6 @@ OPERATOR = Operator(
         "Integers and bools are an error (NotImplementedError); `out` must have the input's type (RuntimeError).",
         "Complex tensors are not asked for.",
     ),
+    usual=FLOATING,
     family="unary",
 )

@@ -4,6 +4,7 @@ from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.aten.families.common import builtins
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import FLOATING
 
 _LARGE = tuple({"shape": (301,), "dtype": d, "kind": "large"} for d in ("float16", "float32", "bfloat16"))
 
@@ -20,5 +21,6 @@ OPERATOR = Operator(
         "Complex tensors are not asked for.",
     ),
     left_out=builtins("sin", "int float complex Scalar"),
+    usual=FLOATING,
     family="unary",
 )

@@ -9,7 +9,7 @@ from kgb_gym.operators.aten.families import backward
 from kgb_gym.operators.aten.families.common import values
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 from kgb_gym.operators.maker import Maker
 
 _FIXED: Params = {"beta": 0.5, "reduction": 0}
@@ -64,5 +64,6 @@ OPERATOR = Operator(
         "The tensor that is written may have another floating-point type; an integer one is an error (RuntimeError).",
         backward.HALF_NOTE,
     ),
+    usual=FLOATING,
     family="backward",
 )

@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families import loss
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 
@@ -41,8 +41,8 @@ _AWKWARD = points(
     {"shape": (99,), "dtype": "bfloat16", "reduction": 0, "scale": 30.0, "target": "signs"},
     {"shape": (3, 3111), "dtype": "float32", "reduction": 1, "target": "signs"},
     {"shape": (7, 801), "dtype": "float16", "reduction": 2, "target": "signs"},
-    {"shape": (3, 5), "dtype": "float32", "other": (4,)},
-    {"shape": (31,), "dtype": "float32", "reduction": 0, "other": (5, 31)},
+    {"shape": (3, 5), "dtype": "float32", "other": (4,), "origin": "beyond"},
+    {"shape": (31,), "dtype": "float32", "reduction": 0, "other": (5, 31), "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (23, 17), "dtype": "float32", "reduction": 0},
@@ -50,7 +50,7 @@ _OUT = points(
     {"shape": (6, 5, 7), "dtype": "bfloat16", "reduction": 0, "out": "dilated", "layout": "transposed"},
     {"shape": (23, 17), "dtype": "float32", "reduction": 1, "out": "empty", "target": "signs"},
     {"shape": (23, 17), "dtype": "bfloat16", "reduction": 2},
-    {"shape": (3, 5), "dtype": "float32", "reduction": 0, "out_dtype": "float64"},
+    {"shape": (3, 5), "dtype": "float32", "reduction": 0, "out_dtype": "float64", "origin": "beyond"},
 )
 
 OPERATOR = Operator(
@@ -85,5 +85,6 @@ OPERATOR = Operator(
         "`target` broadcasts to `self`, which does not grow (RuntimeError). |target · self| stays below 80.",
         "`out` has the type of `self`.",
     ),
+    usual=FLOATING,
     family="loss",
 )

@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import reduction
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 
 _AWKWARD = points(
     {"shape": (), "dtype": "float32", "dim": -1},
@@ -20,7 +20,7 @@ _AWKWARD = points(
     {"shape": (2, 9001), "dtype": "float32", "dim": 1},
     {"shape": (9001, 2), "dtype": "bfloat16", "dim": 0},
     {"shape": (9, 21), "dtype": "bfloat16", "dim": 1, "kind": "special"},
-    {"shape": (4, 5), "dtype": "float32", "dim": 2},
+    {"shape": (4, 5), "dtype": "float32", "dim": 2, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (9, 33), "dtype": "float32", "dim": 1},
@@ -70,5 +70,6 @@ OPERATOR = Operator(
         "16-bit inputs are computed in fp32 and rounded once.",
     ),
     left_out=(("softmax.Dimname", "PyTorch dropped named-dimension overloads"),),
+    usual=FLOATING,
     family="softmax",
 )

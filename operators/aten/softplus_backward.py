@@ -8,7 +8,7 @@ import torch
 from kgb_gym.operators.aten.families import backward
 from kgb_gym.operators.compare import Arguments, Close
 from kgb_gym.operators.declaration import Call, Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import FLOATING, Params
 from kgb_gym.operators.maker import Maker
 
 _FIXED: Params = {"beta": 0.5, "threshold": 1.5}
@@ -51,5 +51,6 @@ OPERATOR = Operator(
         "Integers are an error (NotImplementedError); an integer tensor to be written too (RuntimeError).",
         backward.HALF_NOTE,
     ),
+    usual=FLOATING,
     family="backward",
 )

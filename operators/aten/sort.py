@@ -9,7 +9,7 @@ from kgb_gym.operators.aten.families import reduction
 from kgb_gym.operators.aten.families.common import buffer, suites, values
 from kgb_gym.operators.aten.families.selection import Sorts
 from kgb_gym.operators.declaration import Build, Call, Interface, Operator
-from kgb_gym.operators.grids import FLOATS, Grid, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, NUMBERS, Grid, pairwise, points, product
 from kgb_gym.operators.maker import Maker
 
 _DTYPES = (*FLOATS, "int16", "int32")
@@ -73,7 +73,7 @@ _PLAIN = points(
     {"shape": (40, 5), "dtype": "float16", "dim": 0, "descending": True},
     {"shape": (3, 9, 5), "dtype": "bfloat16", "dim": -2, "layout": "transposed"},
     {"shape": (4, 33), "dtype": "int64", "dim": 1, "kind": "few", "layout": "dilated"},
-    {"shape": (3, 5), "dtype": "float32", "dim": 2},
+    {"shape": (3, 5), "dtype": "float32", "dim": 2, "origin": "beyond"},
 )
 _STABLE = points(
     {"shape": (), "dtype": "int32", "dim": 0, "stable": True},
@@ -95,13 +95,13 @@ _OUT = points(
     {"shape": (9, 33), "dtype": "float32", "dim": 1},
     {"shape": (33, 9), "dtype": "float16", "dim": 0, "descending": True, "out": "empty"},
     {"shape": (4, 30), "dtype": "int32", "out": "transposed", "dim": -1},
-    {"shape": (4, 5), "dtype": "float32", "dim": 1, "out_dtype": "float64"},
+    {"shape": (4, 5), "dtype": "float32", "dim": 1, "out_dtype": "float64", "origin": "beyond"},
 )
 _STABLE_OUT = points(
     {"shape": (9, 33), "dtype": "float32", "dim": 1, "stable": True, "kind": "few"},
     {"shape": (9, 33), "dtype": "bfloat16", "dim": 0, "stable": True, "descending": True, "out": "empty"},
     {"shape": (4, 30), "dtype": "int16", "dim": 1, "stable": True, "out": "dilated"},
-    {"shape": (4, 5), "dtype": "float32", "dim": 1, "stable": True, "indices_dtype": "int32"},
+    {"shape": (4, 5), "dtype": "float32", "dim": 1, "stable": True, "indices_dtype": "int32", "origin": "beyond"},
 )
 _SMOKE = points({"shape": (3, 17), "dtype": "float32"}, {"shape": (9, 4), "dtype": "int32", "dim": 0})
 _SMOKE_STABLE = points(
@@ -165,5 +165,6 @@ OPERATOR = Operator(
         ("sort.str", "TorchScript builtin: not in the dispatcher"),
         ("sort.any", "TorchScript builtin: not in the dispatcher"),
     ),
+    usual=NUMBERS,
     family="sort",
 )

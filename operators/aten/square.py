@@ -5,7 +5,7 @@ import torch
 from kgb_gym.operators.aten.families import unary
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import Params
+from kgb_gym.operators.grids import NUMBERS, Params
 
 
 def square_of(dtype: torch.dtype) -> torch.dtype:
@@ -31,5 +31,6 @@ OPERATOR = Operator(
         "`out` may have another type to which the answer's can be cast: an integer `out` for a floating-point answer is an error (RuntimeError).",
         "The answer of a 16-bit input is computed in fp32 and rounded once.",
     ),
+    usual=NUMBERS,
     family="unary",
 )

@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, pairwise, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _DTYPES = (*FLOATS, "int16", "int32")
@@ -27,16 +27,16 @@ _AWKWARD = points(
     {"shape": (6, 7), "dtype": "float16", "dim": 0, "other_dtype": "int32"},
     {"shape": (6, 7), "dtype": "bool", "dim": 2, "other_dtype": "uint8"},
     {"shape": (23,), "dtype": "bool", "dim": 0},
-    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "none"},
-    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "size"},
-    {"shape": (3, 4), "dtype": "float32", "dim": 3},
+    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "none", "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "dim": 0, "wrong": "size", "origin": "beyond"},
+    {"shape": (3, 4), "dtype": "float32", "dim": 3, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (13, 31), "dtype": "float32", "dim": 0},
     {"shape": (7, 33), "dtype": "bfloat16", "dim": 1, "out": "empty", "layout": "transposed"},
     {"shape": (5, 11), "dtype": "float16", "dim": -1, "out": "dilated", "count": 3},
     {"shape": (9, 5), "dtype": "float32", "dim": 1, "out_dtype": "float64", "out": "transposed"},
-    {"shape": (9, 5), "dtype": "float32", "dim": 0, "out_dtype": "int64"},
+    {"shape": (9, 5), "dtype": "float32", "dim": 0, "out_dtype": "int64", "origin": "beyond"},
 )
 _SMOKE = points({"shape": (3, 17), "dtype": "float32", "dim": 0}, {"shape": (5, 4), "dtype": "float16", "dim": 1})
 
@@ -79,5 +79,6 @@ OPERATOR = Operator(
         "An `out` of another type takes converted values if `torch.can_cast` allows it, else it is an error.",
     ),
     policy=CONVERTED_INPUTS,
+    usual=REAL,
     family="shaping",
 )

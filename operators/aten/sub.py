@@ -5,6 +5,7 @@ from kgb_gym.operators.aten.families.binary import sum_of_magnitudes
 from kgb_gym.operators.aten.families.common import builtins
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import NUMBERS
 
 OPERATOR = Operator(
     source="aten",
@@ -16,5 +17,6 @@ OPERATOR = Operator(
     left_out=builtins(
         "sub", "int complex float int_complex complex_int float_complex complex_float int_float float_int default"
     ),
+    usual=NUMBERS,
     family="additive",
 )

@@ -6,7 +6,7 @@ from kgb_gym.operators.aten.families import reduction
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, REDUCTION, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, REDUCTION, pairwise, points, product
 
 _QUICK = ((1, 2), (40, 25), (6, 41, 3))
 _DIMS: dict[str, Any] = {"keepdim,dim": [(True, 0), (False, 1), (False, []), (True, [])]}
@@ -112,5 +112,6 @@ OPERATOR = Operator(
         ("sum.dim_DimnameList", "PyTorch dropped named-dimension overloads"),
         ("sum.DimnameList_out", "PyTorch dropped named-dimension overloads"),
     ),
+    usual=REAL - {"float64"},
     family="reduction",
 )

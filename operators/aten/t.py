@@ -14,7 +14,7 @@ _AWKWARD = points(
     {"shape": (5, 6), "dtype": "float16", "layout": "sliced"},
     {"shape": (5, 6), "dtype": "bfloat16", "layout": "expanded"},
     {"shape": (4, 3), "dtype": "float32", "layout": "offset"},
-    {"shape": (2, 3, 4), "dtype": "float32"},
+    {"shape": (2, 3, 4), "dtype": "float32", "origin": "beyond"},
     *({"shape": (5, 9), "dtype": d} for d in views.ALL_DTYPES if d not in FLOATS),
 )
 

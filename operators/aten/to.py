@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import POINTWISE, Params, pairwise, points, product
+from kgb_gym.operators.grids import POINTWISE, REAL, Params, pairwise, points, product
 from kgb_gym.operators.policy import RESHAPED_INPUTS
 
 _TO = ("float16", "bfloat16", "float32", "int32")
@@ -77,5 +77,6 @@ OPERATOR = Operator(
         ("to.prim_dtype", "TorchScript builtin: not in the dispatcher"),
         ("to.prim_other", "TorchScript builtin: not in the dispatcher"),
     ),
+    usual=REAL,
     family="copies",
 )

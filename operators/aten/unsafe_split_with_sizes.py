@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import views
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, points, product
+from kgb_gym.operators.grids import FLOATS, REAL, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _PUBLISHED = (
@@ -23,9 +23,9 @@ _AWKWARD = points(
     {"shape": (5, 6), "dtype": "bfloat16", "split": (2, 4), "dim": 1, "layout": "sliced"},
     {"shape": (5, 6), "dtype": "float32", "split": (2, 3), "layout": "offset"},
     *({"shape": (5, 7), "dtype": d, "split": (3, 4), "dim": 1} for d in views.FURTHER_DTYPES),
-    {"shape": (5, 6), "dtype": "float32", "split": (2, 2)},
-    {"shape": (5, 6), "dtype": "float32", "split": (7, -2)},
-    {"shape": (), "dtype": "float32", "split": (1,)},
+    {"shape": (5, 6), "dtype": "float32", "split": (2, 2), "origin": "beyond"},
+    {"shape": (5, 6), "dtype": "float32", "split": (7, -2), "origin": "beyond"},
+    {"shape": (), "dtype": "float32", "split": (1,), "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (13, 31), "dtype": "float32", "split": (5, 8)},
@@ -92,5 +92,6 @@ OPERATOR = Operator(
     ),
     view=True,
     policy=CONVERTED_INPUTS,
+    usual=REAL,
     family="views",
 )

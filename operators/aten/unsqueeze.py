@@ -21,8 +21,8 @@ _AWKWARD = points(
     {"shape": (4, 5), "dtype": "complex64", "dim": 1, "bit": "conj"},
     {"shape": (4, 5), "dtype": "float32", "dim": 1, "bit": "neg"},
     *({"shape": (3, 7), "dtype": d, "dim": 1} for d in views.FURTHER_DTYPES),
-    {"shape": (4, 5), "dtype": "float32", "dim": 3},
-    {"shape": (4, 5), "dtype": "float32", "dim": -4},
+    {"shape": (4, 5), "dtype": "float32", "dim": 3, "origin": "beyond"},
+    {"shape": (4, 5), "dtype": "float32", "dim": -4, "origin": "beyond"},
 )
 
 OPERATOR = Operator(

@@ -7,7 +7,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
-from kgb_gym.operators.grids import FLOATS, pairwise, points, product
+from kgb_gym.operators.grids import FLOATING, FLOATS, pairwise, points, product
 from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _PUBLISHED: dict[str, Any] = {
@@ -44,9 +44,9 @@ _AWKWARD = points(
     {"batch": (3, 2), "inputs": (4, 3), "outputs": (8, 9), "dtype": "float32", "layout": "expanded"},
     {"batch": (2, 3), "inputs": (5, 4), "outputs": (1, 1), "dtype": "float32"},
     {"batch": (0, 3), "inputs": (4, 5), "outputs": (8, 10), "dtype": "float32"},
-    {"batch": (2, 3), "inputs": (4, 5), "outputs": (8, 10), "dtype": "float32", "wrong": "size"},
-    {"batch": (2, 3), "inputs": (0, 5), "outputs": (8, 10), "dtype": "float32"},
-    {"batch": (2, 3), "inputs": (4, 5), "outputs": (8, 10), "dtype": "int32"},
+    {"batch": (2, 3), "inputs": (4, 5), "outputs": (8, 10), "dtype": "float32", "wrong": "size", "origin": "beyond"},
+    {"batch": (2, 3), "inputs": (0, 5), "outputs": (8, 10), "dtype": "float32", "origin": "beyond"},
+    {"batch": (2, 3), "inputs": (4, 5), "outputs": (8, 10), "dtype": "int32", "origin": "beyond"},
 )
 _OUT = points(
     {"batch": (2, 3), "inputs": (7, 9), "outputs": (14, 18), "dtype": "float32"},
@@ -60,7 +60,14 @@ _OUT = points(
         "scales": True,
         "layout": "transposed",
     },
-    {"batch": (2, 3), "inputs": (7, 9), "outputs": (14, 18), "dtype": "float32", "out_dtype": "float64"},
+    {
+        "batch": (2, 3),
+        "inputs": (7, 9),
+        "outputs": (14, 18),
+        "dtype": "float32",
+        "out_dtype": "float64",
+        "origin": "beyond",
+    },
 )
 _SMOKE = points(
     {"batch": (1, 2), "inputs": (3, 4), "outputs": (6, 8), "dtype": "float32"},
@@ -104,5 +111,6 @@ OPERATOR = Operator(
         "A gradient of other sizes, sizes of 0 and integers are errors, as is a `grad_input` of another type.",
     ),
     policy=CONVERTED_INPUTS,
+    usual=FLOATING,
     family="windows",
 )  # fmt: skip

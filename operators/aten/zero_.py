@@ -3,7 +3,7 @@
 from kgb_gym.operators.aten.families import common, factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import POINTWISE, REAL, pairwise, points, product
 
 _DTYPES = ("float16", "float32", "bfloat16", "int16", "int32", "int64")
 _LAID = points(
@@ -35,5 +35,6 @@ OPERATOR = Operator(
     ),
     policy=factories.POLICY,
     exemptions=(*factories.ZEROS, factories.NEIGHBOUR),
+    usual=REAL,
     family="fill",
 )

@@ -3,13 +3,13 @@
 from kgb_gym.operators.aten.families import factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
-from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import POINTWISE, REAL, pairwise, points, product
 
 _CASES = points(
     {"shape": (0, 3), "dtype": "float32"},
     {"shape": (5, 7)},
     {"shape": (4, 3, 2, 3, 2, 2), "dtype": "float16"},
-    {"shape": (3, -1), "dtype": "float32"},
+    {"shape": (3, -1), "dtype": "float32", "origin": "beyond"},
     *({"shape": (7, 9), "dtype": d} for d in factories.FURTHER_DTYPES),
 )
 
@@ -39,5 +39,6 @@ OPERATOR = Operator(
     policy=factories.POLICY,
     exemptions=(*factories.ZEROS, factories.no_input("zeros"), factories.NEIGHBOUR),
     left_out=factories.named("zeros"),
+    usual=REAL,
     family="fill",
 )

@@ -3,6 +3,7 @@
 from kgb_gym.operators.aten.families import factories
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
+from kgb_gym.operators.grids import REAL
 
 OPERATOR = Operator(
     source="aten",
@@ -14,5 +15,6 @@ OPERATOR = Operator(
     strides=True,
     policy=factories.POLICY,
     exemptions=(*factories.ZEROS, factories.NEIGHBOUR),
+    usual=REAL,
     family="fill",
 )

@@ -135,7 +135,7 @@ _MIXED = axes(
     "dtype,bias,given,padding,fp32_reduce",
     (("float16", False, True, 0, True), ("bfloat16", True, False, 8, False), ("float16", True, True, 8, True)),
 )
-_LARGE = ((1, 128, 64), (1, 1024, 256), (26, 1664, 448), (257, 704, 384))
+_LARGE = ((1, 128, 64), (1, 1024, 256), (26, 1664, 448), (257, 768, 384))
 GRIDS = {
     "paper": (
         grids.product(timed=True, **axes(SIZES, [s for s in PUBLISHED if s[0] >= 128]), **_PUBLISHED_MORE),

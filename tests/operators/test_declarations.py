@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from benchmarks import refused
 from kgb_gym import operators
 from kgb_gym.operators import SUITES, Call, Interface, Maker, Operator, Seeded, expected
 from kgb_gym.operators.compare import same_bits_or_nan
@@ -66,7 +67,7 @@ def test_cases_are_unique_and_plain(operator: Operator, suite: str) -> None:
     assert len({c.id for c in cases}) == len(cases)
     for case in cases:
         assert json.loads(json.dumps(dict(case.params), allow_nan=False)) == case.params
-        assert case.origin in ("paper", "extra")
+        assert case.origin in ("paper", "extra") or (suite == "wide" and case.origin == "beyond")
         assert not case.timed or suite == "paper"
     for interface in operator.interfaces:
         assert list(interface.cases(suite)), f"{interface.name} has no case in {suite}"
@@ -79,8 +80,8 @@ def test_suites_are_of_their_sizes(operator: Operator) -> None:
     assert 0 < paper["k_timed"] <= paper["k"]
 
 
-def test_every_quick_and_smoke_case_has_one_call_and_an_answer(operator: Operator) -> None:
-    for suite in ("quick", "smoke"):
+def test_every_case_of_small_suites_has_one_call_and_an_answer(operator: Operator) -> None:
+    for suite in ("wide", "smoke"):
         for case in operator.cases(suite):
             interface = operator.interface(case.interface)
             call, again = (interface.call(Maker(3), case.params) for _ in range(2))
@@ -89,11 +90,12 @@ def test_every_quick_and_smoke_case_has_one_call_and_an_answer(operator: Operato
             answer = expected(operator, interface, call)
             assert same(call, before), f"{case.id}: the oracle changed the call"
             assert answer.raises or answer.returns or answer.written, case.id
+            assert not answer.raises or case.origin == "beyond", f"{case.id} is refused: {answer.raises}"
             _check_targets(operator, interface, call, case.id)
 
 
 def test_the_answer_passes_its_own_gates(operator: Operator) -> None:
-    for case in operator.cases("quick"):
+    for case in operator.cases("wide"):
         interface = operator.interface(case.interface)
         call = interface.call(Maker(5), case.params)
         answer = expected(operator, interface, call)
@@ -115,7 +117,8 @@ def test_hidden_cases_build_and_have_an_answer(operator: Operator) -> None:
             assert case == interface.hidden(seed, "quick")
             assert json.loads(json.dumps(dict(case.params), allow_nan=False)) == case.params
             answer = expected(operator, interface, interface.call(Maker(seed), case.params))
-            assert answer.raises or answer.returns or answer.written, case.id
+            assert not answer.raises, f"{case.id} is refused: {answer.raises}"
+            assert answer.returns or answer.written, case.id
             fresh += case.id.removesuffix("#hidden") not in known
         assert fresh >= 10, f"{interface.name}: hidden cases repeat the grid"
 
@@ -123,6 +126,29 @@ def test_hidden_cases_build_and_have_an_answer(operator: Operator) -> None:
 def test_gold_defines_every_interface(operator: Operator) -> None:
     scope = compile(operators.gold_source(operator.id), f"gold/{operator.name}.py", "exec").co_names
     assert {i.function for i in operator.interfaces} <= set(scope)
+
+
+def test_wide_is_quick_and_what_is_beyond_it(operator: Operator) -> None:
+    wide, quick = operator.cases("wide"), operator.cases("quick")
+    assert [c for c in wide if c.origin != "beyond"] == list(quick)
+    assert operator.counts("wide")["k_beyond"] == len(wide) - len(quick)
+    assert not any(operator.counts(suite)["k_beyond"] for suite in ("paper", "quick", "smoke"))
+
+
+def test_no_case_of_paper_is_refused(operator: Operator) -> None:
+    """Of those that are small. All: `python -m benchmarks.refused`."""
+    for case in refused.cases(operator, "paper", most=4000):
+        assert not refused.raises(operator, case), case.id
+
+
+def test_numbers_that_may_be_read_follow_from_the_case(operator: Operator) -> None:
+    for interface in (i for i in operator.interfaces if i.reads):
+        for case in interface.cases("wide"):
+            calls = [interface.call(Maker(seed, tiled=seed == 3), case.params) for seed in (1, 2, 3)]
+            first, *rest = ([operators.oracle.bind(operator, interface, c)[n] for n in interface.reads] for c in calls)
+            assert all(torch.equal(a, b) for others in rest for a, b in zip(first, others, strict=True)) or any(
+                t.isnan().any() for t in first
+            ), case.id
 
 
 def test_softmax_has_the_papers_count() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kgb_gym.operators.aten.families import binary
 from kgb_gym.operators.aten.families.binary import ALPHAS, QUICK_SHAPES, tensor_scalar, tensor_tensor, with_out
 from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.aten.families.unary import TABLE_10
 from kgb_gym.operators.declaration import Interface
-from kgb_gym.operators.grids import FLOATS, POINTWISE, pairwise, points, product
+from kgb_gym.operators.grids import FLOATS, POINTWISE, Params, pairwise, points, product
 
 NOTES = (
     "Operands promote as in PyTorch: see `torch.result_type`. Integers wrap; for bools addition is `or`.",
@@ -40,7 +42,7 @@ _TENSOR = points(
     {"shape": (5, 21), "dtype": "float64", "alpha": 0.125, "layout": "sliced"},
     {"shape": (63,), "dtype": "float32", "kind": "special", "alpha": -1},
     {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5},
-    {"shape": (3,), "dtype": "float32", "other": (2,)},
+    {"shape": (3,), "dtype": "float32", "other": (2,), "origin": "beyond"},
 )
 _QUICK_SCALAR = points(
     {"shape": (), "dtype": "float32", "scalar": -0.999, "alpha": 0.001},
@@ -51,7 +53,7 @@ _QUICK_SCALAR = points(
 _SCALAR = points(
     {"shape": (5, 17), "dtype": "float64", "scalar": 0.125, "alpha": 100.125, "layout": "transposed"},
     {"shape": (39,), "dtype": "int32", "scalar": 7, "alpha": 2},
-    {"shape": (21,), "dtype": "bool", "scalar": 1.5},
+    {"shape": (21,), "dtype": "bool", "scalar": 1.5, "origin": "beyond"},
 )
 _OUT = points(
     {"shape": (12, 31), "dtype": "float32", "alpha": 2},
@@ -75,8 +77,12 @@ _STRIDED = tuple(
 )
 
 
-def functional(name: str, out: str = "out") -> tuple[Interface, ...]:
-    """Interfaces `Tensor`, `Scalar`, `out` (or what `out` says) and `Scalar_out`."""
+def functional(
+    name: str, out: str = "out", refused: Callable[[Params], bool] = lambda point: False
+) -> tuple[Interface, ...]:
+    """Interfaces `Tensor`, `Scalar`, `out` (or what `out` says) and `Scalar_out`; `refused`: which further points of
+    tensors are errors."""
+    tensor, written = _TENSOR.beyond(refused), _OUT.beyond(refused)
     return (
         Interface(
             f"{name}.Tensor",
@@ -86,10 +92,10 @@ def functional(name: str, out: str = "out") -> tuple[Interface, ...]:
                     product(shape=POINTWISE, dtype=FLOATS, alpha=ALPHAS, timed=True),
                     points(*_STRIDED),
                     product(shape=POINTWISE[1:4], dtype=FLOATS, number=("other",), scalar=ALPHAS[1:2],
-                            alpha=ALPHAS[2:3], origin="extra"),
-                    _TENSOR,
+                            alpha=ALPHAS[2:3], origin="extra").beyond(refused),
+                    tensor,
                 ),
-                quick=(pairwise(shape=QUICK_SHAPES, dtype=FLOATS, alpha=_QUICK_ALPHAS), _TENSOR),
+                quick=(pairwise(shape=QUICK_SHAPES, dtype=FLOATS, alpha=_QUICK_ALPHAS), tensor),
                 smoke=(_SMOKE,),
             ),
             binary.jitter,
@@ -108,8 +114,8 @@ def functional(name: str, out: str = "out") -> tuple[Interface, ...]:
             f"{name}.{out}",
             with_out(tensor_tensor),
             suites(
-                paper=(product(shape=POINTWISE[2:5], dtype=FLOATS, alpha=ALPHAS[:1], origin="extra"), _OUT),
-                quick=(_OUT,),
+                paper=(product(shape=POINTWISE[2:5], dtype=FLOATS, alpha=ALPHAS[:1], origin="extra"), written),
+                quick=(written,),
                 smoke=(_SMOKE,),
             ),
             binary.jitter,
@@ -141,8 +147,8 @@ _IN_PLACE = points(
     {"shape": (13, 13), "dtype": "float32", "share": "self", "alpha": 3},
     {"shape": (63,), "dtype": "float32", "kind": "special", "alpha": -1},
     {"shape": (15,), "dtype": "bfloat16", "number": "other", "scalar": 2.5, "alpha": 2},
-    {"shape": (3,), "dtype": "float32", "other": (2, 3)},
-    {"shape": (3, 5), "dtype": "float32", "layout": "expanded"},
+    {"shape": (3,), "dtype": "float32", "other": (2, 3), "origin": "beyond"},
+    {"shape": (3, 5), "dtype": "float32", "layout": "expanded", "origin": "beyond"},
 )
 
 

@@ -86,7 +86,7 @@ def interfaces(
         {"shape": (5, 67), "dtype": "float64", "grad_layout": "dilated", **base},
         {"shape": (13, 12), "dtype": "float32", "layout": "transposed", "grad_layout": "transposed", **base},
         {"shape": (211,), "dtype": "float32", **base, "kind": special},
-        *(() if integers else ({"shape": (5,), "dtype": "int32", **base},)),
+        *(() if integers else ({"shape": (5,), "dtype": "int32", **base, "origin": "beyond"},)),
         *further,
     )
     written = points(
@@ -94,8 +94,14 @@ def interfaces(
         {"shape": (7, 33), "dtype": "float16", "out": "empty", **base},
         {"shape": (5, 3, 11), "dtype": "bfloat16", "out": "dilated", "layout": "transposed", **base},
         {"shape": (17, 12), "dtype": "float32", "out": "transposed", **base},
-        {"shape": (9, 5), "dtype": "float32", "out_dtype": "float16", **base},
-        *(({"shape": (3, 5), "dtype": "float32", "out_dtype": "int64", **base},) if casts else ()),
+        {
+            "shape": (9, 5),
+            "dtype": "float32",
+            "out_dtype": "float16",
+            **base,
+            **({} if casts else {"origin": "beyond"}),
+        },
+        *(({"shape": (3, 5), "dtype": "float32", "out_dtype": "int64", **base, "origin": "beyond"},) if casts else ()),
         *given,
     )
     smoke = points({"shape": (17,), "dtype": "float32", **base}, {"shape": (3, 5), "dtype": "float16", **base})

@@ -207,7 +207,7 @@ FORMATTED: tuple[Params, ...] = (
     {"shape": (2, 3, 4, 5), "dtype": "float32", "memory_format": "channels_last"},
     {"shape": (2, 3, 4, 5), "dtype": "float16", "permuted": (0, 2, 3, 1), "memory_format": "contiguous"},
     {"shape": (2, 3, 4, 5), "dtype": "float32", "permuted": (0, 2, 3, 1), "memory_format": "channels_last"},
-    {"shape": (12, 7), "dtype": "float32", "memory_format": "channels_last"},
+    {"shape": (12, 7), "dtype": "float32", "memory_format": "channels_last", "origin": "beyond"},
 )
 
 CONVERTED: tuple[Params, ...] = (

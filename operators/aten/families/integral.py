@@ -22,14 +22,14 @@ def unary(name: str) -> tuple[Interface, ...]:
         {"shape": (9, 7, 5), "dtype": "int64", "layout": "sliced"},
         {"shape": (5, 67), "dtype": "uint8", "layout": "offset"},
         {"shape": (300,), "dtype": "int8"},
-        {"shape": (5,), "dtype": "float32"},
+        {"shape": (5,), "dtype": "float32", "origin": "beyond"},
     )
     out = points(
         {"shape": (13, 31), "dtype": "int32"},
         {"shape": (7, 33), "dtype": "int16", "out": "empty"},
         {"shape": (5, 3, 11), "dtype": "bool", "out": "dilated", "layout": "transposed"},
         {"shape": (17, 12), "dtype": "int64", "out": "transposed"},
-        {"shape": (3, 5), "dtype": "int32", "out_dtype": "int64"},
+        {"shape": (3, 5), "dtype": "int32", "out_dtype": "int64", "origin": "beyond"},
     )
     smoke = points({"shape": (17,), "dtype": "int32"}, {"shape": (3, 5), "dtype": "bool"})
     return (

@@ -98,8 +98,8 @@ def reduced(each: Callable[[Arguments], torch.Tensor]) -> Callable[[Arguments], 
 def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
     """The hidden twin of a case: another shape and layouts; what is broadcast becomes one row. Errors are repaired."""
     new = common.jitter(rng, params)
-    for name in ("other", "third"):
-        if params.get(name) is not None:
+    for name in ("other", "third", "weight", "pos_weight"):
+        if params.get(name) is not None and not isinstance(params[name], bool):
             new[name] = new["shape"][-1:]
     new["other_layout"] = rng.choice(LAYOUTS)
     return new

@@ -88,7 +88,7 @@ def tensors(
         *(({"shape": (77,), "dtype": "int64", **base},) if integers else ()),
         {"shape": (5, 21), "dtype": "float64", "layout": "sliced", **base, **(finest or {})},
         {"shape": (10, 10), "dtype": "float32", "kind": "rows", "other_kind": "columns", **(fixed or {})},
-        {"shape": (3,), "dtype": "float32", "other": (2,), **base},
+        {"shape": (3,), "dtype": "float32", "other": (2,), **base, "origin": "beyond"},
         *further,
     )
     short = awkward.where(lambda p: p["shape"] in ([0, 3], [5, 1, 7], [10, 10]) or p in points(*further).points)
@@ -218,8 +218,8 @@ def written(
         {"shape": (8, 33), "dtype": "float16", "other_dtype": "float32", "layout": "dilated", **base},
         {"shape": (5, 21), "dtype": "float64", "layout": "offset", **base},
         {"shape": (10, 10), "dtype": "float32", "kind": "rows", "other_kind": "columns", **(fixed or {})},
-        {"shape": (3,), "dtype": "float32", "other": (2, 3), **base},
-        {"shape": (3, 5), "dtype": "float32", "layout": "expanded", **base},
+        {"shape": (3,), "dtype": "float32", "other": (2, 3), **base, "origin": "beyond"},
+        {"shape": (3, 5), "dtype": "float32", "layout": "expanded", **base, "origin": "beyond"},
         *further,
     )
     short = awkward.where(lambda p: p["shape"] in ([5, 6, 7], [10, 10]) or p in points(*further).points)

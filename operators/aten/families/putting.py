@@ -32,10 +32,10 @@ SUMS = points(
     {"shape": (30, 8), "picks": ["mask"], "dtype": "float32", "accumulate": True, "given": [8]},
 )  # fmt: skip
 ERRORS = points(
-    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "value_dtype": "float64"},
-    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "given": [2, 8]},
-    {"shape": (6, 8), "picks": [[3], [3], [3]], "dtype": "float32", "given": [3]},
-    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "wrong": "type", "given": [8]},
+    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "value_dtype": "float64", "origin": "beyond"},
+    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "given": [2, 8], "origin": "beyond"},
+    {"shape": (6, 8), "picks": [[3], [3], [3]], "dtype": "float32", "given": [3], "origin": "beyond"},
+    {"shape": (6, 8), "picks": [[3]], "dtype": "float32", "wrong": "type", "given": [8], "origin": "beyond"},
 )
 SMOKE = points(
     {"shape": (9, 17), "picks": [[5]], "dtype": "float32"},

@@ -114,7 +114,7 @@ def interfaces(
         {"shape": (9, 7, 5), "dtype": "bfloat16", "layout": "sliced", **base},
         {"shape": (5, 67), "dtype": "float64", "layout": "offset", **base},
         {"shape": (211,), "dtype": "float32", **(fixed or {}), "kind": special},
-        *(accepted if integers else ({"shape": (5,), "dtype": "int32", **(fixed or {})},)),
+        *(accepted if integers else ({"shape": (5,), "dtype": "int32", **(fixed or {}), "origin": "beyond"},)),
         *further,
     )
     out = points(
@@ -130,7 +130,7 @@ def interfaces(
             **({} if keeps else {"out_dtype": "float16"}),
         },
         *(({"shape": (45,), "dtype": "int64", **whole},) if integers else ()),
-        {"shape": (3, 5), "dtype": "float32", "out_dtype": "float16" if keeps else "int64", **base},
+        {"shape": (3, 5), "dtype": "float32", "out_dtype": "float16" if keeps else "int64", **base, "origin": "beyond"},
         *written,
     )
     smoke = points({"shape": (17,), "dtype": "float32", **base}, {"shape": (3, 5), "dtype": "float16", **base})
