@@ -17,16 +17,16 @@ def i0_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     double: tl.constexpr = x.dtype == tl.float64
     near_terms: tl.constexpr = 46 if double else 22
     far_terms: tl.constexpr = 24 if double else 10
-    limit: tl.constexpr = 20 if double else 12
+    limit: tl.constexpr = 20.0 if double else 12.0
     a = tl.abs(x)
-    near = tl.minimum(a, limit)
+    near = tl.where(a < limit, a, limit)
     quarter = 0.25 * near * near
     term = tl.full((BLOCK,), 1, x.dtype)
     series = term
     for k in tl.static_range(1, near_terms):
         term *= quarter * (1 / (k * k))
         series += term
-    far = tl.maximum(a, limit)
+    far = tl.where(a > limit, a, limit)
     eighth = 0.125 / far
     term = tl.full((BLOCK,), 1, x.dtype)
     tail = term
@@ -37,7 +37,7 @@ def i0_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tail = root * (tail * 0.3989422804014327 / tl.sqrt(far)) * root
     y = tl.where(a > limit, tail, series)
     y = tl.where(x != x, x, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):
