@@ -104,6 +104,9 @@ class Interface:
     jitter: Jitter
     writes: tuple[str, ...] = ()
     """Names of the arguments it may write. For ATen left empty: the schema says."""
+    reads: tuple[str, ...] = ()
+    """Names of the arguments that are one number as a tensor, which the native operator reads on the host as well: a
+    submission may, too. Their value follows from the case alone, never from the seed."""
     signature: str = ""
     """The Python signature as text. For ATen left empty: the schema says."""
     returns_written: bool = False

@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Verb = Literal["alloc", "view", "metadata", "fill", "copy", "draw"]
+Verb = Literal["alloc", "view", "metadata", "fill", "copy", "reshape", "place", "draw"]
 
 WORDS = {
     "alloc": "allocation (empty, empty_like, new_empty, empty_strided)",
     "view": "views (view, reshape, permute, expand, slicing, as_strided, view_as_real)",
     "metadata": "metadata (shape, stride, dtype, numel, is_contiguous, result_type, promote_types)",
     "fill": "fills with a constant (zeros, ones, full, fill_, zero_)",
-    "copy": "dtype and layout conversion of an input (contiguous, clone, to, copy_)",
+    "copy": "dtype and layout conversion of an input (contiguous, clone, to)",
+    "reshape": "reshaping that has to copy (reshape, flatten)",
+    "place": "copying into memory that is there (copy_)",
     "draw": "one random one-element integer tensor from the given generator, as a seed for kernels",
 }
 
@@ -25,10 +27,13 @@ WORDS = {
 class Policy:
     """The verbs a wrapper may use; everything else that ATen computes is a hack."""
 
-    allow: frozenset[Verb] = frozenset({"alloc", "view", "metadata", "fill", "copy"})
+    allow: frozenset[Verb] = frozenset({"alloc", "view", "metadata", "fill", "copy", "reshape", "place"})
     lossy_copy: bool = True
     """Whether a `copy` may convert floating point to integers or to 8-bit floats, or anything to bool (which computes
     `x != 0`). False for operators whose answer such a conversion would give: rounding, quantisation, comparison with zero, complex parts."""
+    inputs_only: bool = False
+    """Whether copies may only make a whole input readable: neither a part of it nor a repetition is copied, and what is
+    returned lies in memory that no copy went to. For operators that copies of parts would answer."""
     deny_ops: frozenset[str] = frozenset()
     """ATen operator names that are refused although their verb is allowed: the operator's own family."""
     allow_ops: frozenset[str] = frozenset()
@@ -36,7 +41,13 @@ class Policy:
 
     def rules(self) -> tuple[str, ...]:
         """The policy in words, for the prompt."""
-        lines = [f"Allowed around your kernels: {'; '.join(WORDS[v] for v in WORDS if v in self.allow)}."]
+        words = [WORDS[v] for v in WORDS if v in self.allow]
+        lines = [f"Allowed around your kernels: {'; '.join(words)}."]
+        if self.inputs_only:
+            lines.append(
+                "Only a whole input may be copied, for your kernels to read: not a part of it, nor a repetition; and what "
+                "you return lies in memory that no copy went to."
+            )
         if not self.lossy_copy and "copy" in self.allow:
             lines.append(
                 "Not allowed: converting floating point to integers or 8-bit floats, or anything to bool, outside a kernel."
@@ -47,4 +58,10 @@ class Policy:
 
 
 NO_COPY = Policy(allow=frozenset({"alloc", "view", "metadata", "fill"}))
-"""For operators that copies would answer, or must sometimes be: copying is a kernel's business."""
+"""For operators that any copy would answer: copying is a kernel's business."""
+
+RESHAPED_INPUTS = Policy(allow=NO_COPY.allow | {"reshape"}, inputs_only=True)
+"""For operators that are a copy themselves: an input may still be flattened for a kernel."""
+
+CONVERTED_INPUTS = Policy(allow=NO_COPY.allow | {"copy", "reshape"}, inputs_only=True)
+"""For operators that copies of parts would answer, side by side in one memory or cut out of an input."""

@@ -19,7 +19,7 @@ from kgb_gym.verification.record import (
 from kgb_gym.verification.recording import Recording
 from kgb_gym.verification.rules import is_lossy
 from kgb_gym.verification.tensors import poison
-from kgb_gym.verification.verbs import MAY_COPY, READ_BACK, VIEWS, verb_of
+from kgb_gym.verification.verbs import ITEM, MAY_COPY, READ_BACK, RESHAPING, VIEWS, verb_of
 
 MAX_READS = 4
 """Values that a call of a data-dependent operator may read back: sizes and positions, not its input."""
@@ -57,6 +57,8 @@ class Audit(TorchDispatchMode):
         short = name.partition("::")[2]
         if short in recording.policy.allow_ops and verb is None:
             verb = "view"
+        if short in ITEM and recording.may_read(args[0]):
+            return func(*args, **kwargs)
         if verb is None and short in READ_BACK - recording.policy.deny_ops and recording.data_dependent:
             self._count_read()
             return func(*args, **kwargs)
@@ -66,13 +68,15 @@ class Audit(TorchDispatchMode):
             rule = "read-back" if short in READ_BACK else "native-compute"
             why = "reads values back to the host" if rule == "read-back" else "computes outside your kernels"
             recording.stop("audit", rule, f"{name.replace('::', '.')} {why}")
+        if verb == "copy" and "reshape" in recording.policy.allow and _reshapes(short, args, kwargs):
+            verb = "reshape"
         if verb not in recording.policy.allow or short in recording.policy.deny_ops:
             recording.stop(
                 "audit", f"not-allowed-{verb}", f"{name.replace('::', '.')} is not allowed for this operator"
             )
         before = [a.untyped_storage().nbytes() for a in args[:1] if isinstance(a, torch.Tensor)]
         out = func(*args, **kwargs)
-        if verb in {"copy", "view"} and recording.data_dependent and _brings_home(out, recording.device):
+        if verb in {"copy", "place", "view"} and recording.data_dependent and _brings_home(out, recording.device):
             self._count_read()
             return out
         with self.lifted():
@@ -92,13 +96,15 @@ class Audit(TorchDispatchMode):
                 and not self.recording.knows(leaf)
                 and (name in MAY_COPY or name in VIEWS)
             ):
-                if leaf.shape != args[0].shape:
+                if leaf.shape != args[0].shape and not (name in RESHAPING and leaf.is_contiguous()):
                     self.recording.stop(
                         "audit", "native-compute", f"aten.{name} rearranges values outside your kernels"
                     )
-                if "copy" not in self.recording.policy.allow:
+                verbs = {"copy", "reshape"} if name in RESHAPING else {"copy"}
+                if not verbs & self.recording.policy.allow:
                     self.recording.stop("audit", "not-allowed-copy", f"aten.{name} copies here, which is not allowed")
-                self._copy(name, args, kwargs, leaf, before)
+                same = leaf.shape == args[0].shape
+                self._copy(name, args, kwargs, leaf if same else leaf.view(args[0].shape), before)
 
     def _metadata(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
         """Nothing to record."""
@@ -129,11 +135,15 @@ class Audit(TorchDispatchMode):
         if out.numel():
             recording.steps.append(Fill(recording.view(out, "the filled tensor"), _first(out)))
 
+    def _place(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        self._move(args[0], args[1])
+
+    def _reshape(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
+        self._copy(name, args, kwargs, out, before)
+
     def _copy(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
         recording = self.recording
-        if name == "copy_":
-            pair = args[0], args[1]
-        elif name in {"lift_fresh", "lift"}:
+        if name in {"lift_fresh", "lift"}:
             if not recording.knows(args[0]):
                 if args[0].numel() > 1:
                     recording.stop("audit", "host-table", "torch.tensor(...) brings values from the host to the device")
@@ -141,13 +151,16 @@ class Audit(TorchDispatchMode):
                 if out.numel():
                     recording.steps.append(Fill(recording.view(out, "the constant"), _first(out)))
             return
-        else:
-            pair = out, args[0]
-            if out.untyped_storage()._cdata == args[0].untyped_storage()._cdata:
-                return
-            source = recording.view(args[0], "the source of a copy")
-            recording.register(out)
-        dst, src = pair
+        if out.untyped_storage()._cdata == args[0].untyped_storage()._cdata:
+            return
+        recording.view(args[0], "the source of a copy")
+        recording.register(out)
+        self._move(out, args[0])
+
+    def _move(self, dst: torch.Tensor, src: torch.Tensor) -> None:
+        """Note that one tensor's values were copied to another."""
+        recording = self.recording
+        recording.let_read(dst, recording.may_read(src))
         target, source = recording.view(dst, "the target of a copy"), recording.view(src, "the source of a copy")
         if is_lossy(source.dtype, target.dtype) and not recording.policy.lossy_copy:
             recording.stop("audit", "lossy-conversion",
@@ -170,6 +183,12 @@ class Audit(TorchDispatchMode):
         recording.steps.append(
             Draw(recording.view(out, "the drawn tensor"), low, high, kwargs.get("generator") is not None)
         )
+
+
+def _reshapes(name: str, args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether a copy is what a reshape that has to copy is made of, where the dispatcher takes it apart: a contiguous
+    clone. The screen knows `reshape` and `clone` apart by their names."""
+    return name == "clone" and kwargs.get("memory_format") is torch.contiguous_format
 
 
 def _brings_home(out: Any, device: str) -> bool:

@@ -72,7 +72,8 @@ def _alias_error(subject: Subject, index: int, got: View, goal: Target) -> str:
         if source != subject.storage_index(name):
             return f"{goal.name} must share the memory of {name}, not be a copy"
         reference = goal.reference
-        if (got.stride, got.offset) != (tuple(reference.stride()), reference.storage_offset()):
+        moved = got.offset != reference.storage_offset() and goal.reference.numel()
+        if moved or _steps(got.size, got.stride) != _steps(got.size, reference.stride()):
             return (f"{goal.name} must be the view with strides {tuple(reference.stride())} and offset "
                     f"{reference.storage_offset()}, not {got.stride} and {got.offset}")  # fmt: skip
         if (got.conj, got.neg) != (reference.is_conj(), reference.is_neg()):

@@ -15,6 +15,7 @@ from kgb_gym.operators import Maker
 from kgb_gym.verdict import Hack, Status
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.session import Failure, Session, Trial
+from kgb_gym.verification.subject import readable
 from kgb_gym.verification.tensors import pack
 
 LAYER, RULE = "state", "stale"
@@ -31,12 +32,14 @@ def first_candidate(session: Session) -> int | None:
 def question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[memoryview]] | None:
     """Asks for the trial's case again, with other values; None if its call takes no tensor or is another call then."""
     make = trial.interface.call
-    first, blobs = pack(make(Maker(derive(session.job, trial.case.id, "record"), tiled=True), trial.case.params))
+    call = make(Maker(derive(session.job, trial.case.id, "record"), tiled=True), trial.case.params)
+    first, blobs = pack(call)
     tree, others = pack(make(Maker(derive(session.job, trial.case.id, "record again"), tiled=True), trial.case.params))
     if not others or _geometry(first) != _geometry(tree) or [len(b) for b in blobs] != [len(b) for b in others]:
         return None
     # `first`, so that a generator is seeded as before
-    return {"interface": trial.case.interface, "call": first, "again": True, "last": True}, others
+    question = {"interface": trial.case.interface, "call": first, "again": True, "last": True}
+    return {**question, "readable": readable(session.operator, trial.interface, call)}, others
 
 
 def compare(first: Trial, again: Trial) -> None:

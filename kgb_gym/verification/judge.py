@@ -30,6 +30,7 @@ from kgb_gym.verification.screen import screen
 from kgb_gym.verification.scripting import printed
 from kgb_gym.verification.session import Failure, Session, Trial, Worker
 from kgb_gym.verification.source import Source, Unparsable, defined_names, line_of, parse
+from kgb_gym.verification.subject import readable
 from kgb_gym.verification.tensors import pack
 
 
@@ -118,9 +119,10 @@ def _parsed(session: Session) -> Source:
 
 
 def _reads(operator: Operator) -> frozenset[str]:
-    """Methods by which a submission may read values: a size or a position; an element where that is the answer."""
+    """Methods by which a submission may read values: a size or a position; an element where that is the answer; an
+    argument that is one number (the audit knows which)."""
     if not operator.data_dependent:
-        return frozenset()
+        return frozenset({"item"} if any(i.reads for i in operator.interfaces) else ())
     return frozenset({"item"}) if operator.kernel_required else frozenset({"item", "tolist"})
 
 
@@ -262,6 +264,7 @@ def _load(
         "source": operator.source, "interfaces": [{"name": i.name, "function": i.function} for i in interfaces],
         "audit": session.uses("audit"), "policy": {
             "allow": sorted(operator.policy.allow), "lossy_copy": operator.policy.lossy_copy,
+            "inputs_only": operator.policy.inputs_only,
             "deny_ops": sorted(operator.policy.deny_ops), "allow_ops": sorted(operator.policy.allow_ops),
         },
     }  # fmt: skip
@@ -320,8 +323,10 @@ def _record(session: Session, recorder: Worker, trial: Trial, *, keep: bool, las
     if session.operator.data_dependent:
         question, blobs = live_question(session, trial)
     else:
-        tree, blobs = pack(trial.interface.call(Maker(derive(job, case.id, "record"), tiled=True), case.params))
+        call = trial.interface.call(Maker(derive(job, case.id, "record"), tiled=True), case.params)
+        tree, blobs = pack(call)
         question = {"interface": case.interface, "call": tree, "keep": keep}
+        question["readable"] = readable(session.operator, trial.interface, call)
     question["last"] = last
     trial.input_bytes = [len(b) for b in blobs]
     doing = f"recording {case.id}"

@@ -125,6 +125,8 @@ def _record(
     numbers = {storage._cdata: index for index, storage in enumerate(storages)}
     for tensor in tensors:
         recording.register(tensor, numbers[tensor.untyped_storage()._cdata])
+    for index in question.get("readable", ()):
+        recording.let_read(tensors[index])
     held.recording = recording
     if held.guard is not None:
         held.guard.rng = random.Random(question.get("order"))

@@ -40,6 +40,7 @@ class Recording:
         self.has_generator = False
         self.launches = 0
         self.reads = 0
+        self._readable: set[int] = set()
         self._index: dict[int, int] = {}
         self._alive: list[Any] = []
 
@@ -50,6 +51,14 @@ class Recording:
             self.storages.append(Storage(storage.nbytes(), source, tensor.dtype))
             self._alive.append(storage)
         return self._index[storage._cdata]
+
+    def let_read(self, tensor: torch.Tensor, may: bool = True) -> None:
+        """Whether the one value of this tensor may be read on the host: a number that stands in a tensor, or its copy."""
+        change = self._readable.add if may else self._readable.discard
+        change(tensor.untyped_storage()._cdata)
+
+    def may_read(self, tensor: Any) -> bool:
+        return isinstance(tensor, torch.Tensor) and tensor.untyped_storage()._cdata in self._readable
 
     def knows(self, tensor: torch.Tensor) -> bool:
         return tensor.untyped_storage()._cdata in self._index

@@ -6,7 +6,7 @@ import torch
 
 from kgb_gym.operators.grids import plain_value
 from kgb_gym.operators.policy import Policy
-from kgb_gym.verification.record import BadRecord, Copy, Draw, Fill, Launch, Record, flat
+from kgb_gym.verification.record import BadRecord, Copy, Draw, Fill, Launch, Record, Step, View, flat
 
 BITS = frozenset({"neg", "_neg_view", "resolve_neg", "conj", "_conj", "conj_physical", "resolve_conj"})
 """Operators that a bit of a view stands for: who may not call them may not copy through the bit either."""
@@ -19,10 +19,16 @@ def check_policy(record: Record, policy: Policy) -> None:
         BadRecord: a verb, or a lossy conversion, is not allowed.
     """
     draws = 0
+    used = {number for number, storage in enumerate(record.storages) if storage.input is not None}
     for step in flat(record.steps):
-        verb = {Fill: "fill", Copy: "copy", Draw: "draw"}.get(type(step))
-        if verb is not None and verb not in policy.allow:
+        verb = {Fill: "fill", Draw: "draw"}.get(type(step), "")
+        if isinstance(step, Copy):
+            verb = _kind_of_copy(step, record, policy, used)
+            if policy.inputs_only:
+                _check_source(step, record)
+        if verb and verb not in policy.allow:
             raise BadRecord(f"not-allowed-{verb}", f"this operator does not allow a {verb} around its kernels")
+        used |= _touched(step)
         draws += isinstance(step, Draw)
         if draws > 1:
             raise BadRecord("draw", "more than one random number is drawn in a call: draw one seed, toss in a kernel")
@@ -35,6 +41,60 @@ def check_policy(record: Record, policy: Policy) -> None:
                 f"a conversion from {plain_value(step.src.dtype)} to {plain_value(step.dst.dtype)} computes: "
                 "do it inside a kernel",
             )
+
+
+def _kind_of_copy(step: Copy, record: Record, policy: Policy, used: set[int]) -> str:
+    """The verb of a copy: `copy` fills an allocation that nothing has used, `reshape` does so without converting (where
+    that alone is allowed), everything else is `place`."""
+    dst, src = step.dst, step.src
+    dense = _geometry(dst) in ((0, ((dst.nbytes, 1),)), (0, ()))
+    if dst.numel and (dst.storage in used or not dense or dst.nbytes != record.storages[dst.storage].nbytes):
+        return "place"
+    plain = (dst.dtype, dst.conj, dst.neg) == (src.dtype, src.conj, src.neg)
+    return "reshape" if plain and "reshape" in policy.allow and "copy" not in policy.allow else "copy"
+
+
+def _check_source(step: Copy, record: Record) -> None:
+    """Whether a copy makes a whole input readable, and no more.
+
+    Raises:
+        BadRecord: it takes a part or a repetition, or goes where the answer lies.
+    """
+    src, storage = step.src, record.storages[step.src.storage]
+    given = {_place(view) for view in record.arguments}
+    own = storage.input is None and _geometry(src) == (0, ((storage.nbytes, 1),))
+    if src.numel and _place(src) not in given and not own:
+        raise BadRecord(
+            "part-copied", "a copy takes a part of an input, or repeats it: that is a kernel's business here"
+        )
+    if any(isinstance(v, View) and v.storage == step.dst.storage and v.numel for v in record.returns):
+        raise BadRecord(
+            "copy-returned", "what is returned lies in memory that was copied to, not written by kernels alone"
+        )
+
+
+def _place(view: View) -> tuple[int, tuple[int, tuple[tuple[int, int], ...]]]:
+    return view.storage, _geometry(view)
+
+
+def _geometry(view: View) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """Which bytes a view takes, whatever the order and the grouping of its dimensions: the first one, and sizes with
+    strides from the largest stride to the smallest."""
+    width = view.dtype.itemsize
+    dims = [(n, s * width) for n, s in zip(view.size, view.stride, strict=True) if n != 1]
+    merged: list[tuple[int, int]] = []
+    for size, stride in sorted([*dims, (width, 1)], key=lambda d: -d[1]):
+        if merged and merged[-1][1] == size * stride and stride:
+            merged[-1] = (merged[-1][0] * size, stride)
+        else:
+            merged.append((size, stride))
+    return view.offset * width, tuple(m for m in merged if m != (1, 1))
+
+
+def _touched(step: Step) -> set[int]:
+    if isinstance(step, Launch):
+        return {v.storage for v in step.views()}
+    return {step.dst.storage} if isinstance(step, (Fill, Copy, Draw)) else set()
 
 
 def is_lossy(src: torch.dtype, dst: torch.dtype) -> bool:

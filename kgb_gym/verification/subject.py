@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kgb_gym.operators import Call, Comparison, Expected, Maker, expected
+import torch
+
+from kgb_gym.operators import Call, Comparison, Expected, Interface, Maker, Operator, expected
 from kgb_gym.operators.oracle import argument, bind
 from kgb_gym.verdict import Hack, Status
 from kgb_gym.verification.answers import Forged, Outputs, read_outputs
@@ -22,6 +24,13 @@ from kgb_gym.verification.tensors import pack
 def play_call(session: Session, trial: Trial) -> Call:
     """The case's call with the values that the submission never saw."""
     return trial.interface.call(Maker(derive(session.job, trial.case.id, "play")), trial.case.params)
+
+
+def readable(operator: Operator, interface: Interface, call: Call) -> list[int]:
+    """Which tensors of a call, in order, are numbers that a submission may read on the host."""
+    arguments = bind(operator, interface, call)
+    may = [id(arguments[name]) for name in interface.reads if isinstance(arguments.get(name), torch.Tensor)]
+    return [index for index, tensor in enumerate(call.tensors()) if id(tensor) in may]
 
 
 def picks(job: Job, record: Record) -> dict[tuple[str, str], int]:

@@ -89,9 +89,10 @@ METHODS = {
     "alloc": frozenset({"new_empty", "new_empty_strided", "resize_", "resize_as_"}),
     "fill": frozenset({"new_zeros", "new_ones", "new_full", "new_tensor", "fill_", "zero_"}),
     "copy": frozenset({
-        "contiguous", "clone", "to", "type", "type_as", "copy_", "float", "double", "half", "bfloat16", "int", "long",
+        "contiguous", "clone", "to", "type", "type_as", "float", "double", "half", "bfloat16", "int", "long",
         "short", "char", "byte", "bool", "cfloat", "cdouble", "chalf", "cuda", "resolve_conj", "resolve_neg",
     }),
+    "place": frozenset({"copy_"}),
     "view": frozenset({
         "view", "view_as", "reshape", "reshape_as", "permute", "transpose", "t", "T", "mT", "H", "mH", "adjoint",
         "expand", "expand_as", "broadcast_to", "flatten", "unflatten", "ravel", "unsqueeze", "unsqueeze_", "squeeze",

@@ -16,7 +16,8 @@ FILL = frozenset({
     "zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full",
     "scalar_tensor", "fill_", "zero_", "zero", "fill",
 })  # fmt: skip
-COPY = frozenset({"clone", "_to_copy", "copy_", "lift_fresh", "lift"})
+COPY = frozenset({"clone", "_to_copy", "lift_fresh", "lift"})
+PLACE = frozenset({"copy_"})
 DRAW = frozenset({"randint"})
 METADATA = frozenset({
     "result_type", "promote_types", "is_pinned", "is_same_size", "is_set_to", "sym_size", "sym_stride", "sym_numel",
@@ -43,6 +44,9 @@ MAY_COPY = frozenset({
     "reshape_as", "conj", "_reshape_alias", "unflatten", "broadcast_to", "real", "imag",
 })  # fmt: skip
 """Composite operators that return an alias where they can and a converted copy where they cannot."""
+RESHAPING = frozenset({"reshape", "flatten", "ravel", "reshape_as", "unflatten"})
+"""Those of them that keep the type, and bring another shape where they copy."""
+ITEM = frozenset({"item", "_local_scalar_dense"})
 READ_BACK = frozenset({"_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero"})
 
 
@@ -51,7 +55,14 @@ def verb_of(func: Any) -> str | None:
     namespace, _, name = func._schema.name.partition("::")
     if namespace != "aten":
         return None
-    for verb, names in (("alloc", ALLOC), ("fill", FILL), ("copy", COPY), ("draw", DRAW), ("metadata", METADATA)):
+    for verb, names in (
+        ("alloc", ALLOC),
+        ("fill", FILL),
+        ("copy", COPY),
+        ("place", PLACE),
+        ("draw", DRAW),
+        ("metadata", METADATA),
+    ):
         if name in names:
             return verb
     if name in INPLACE_VIEWS or name in VIEWS or _is_view(func):

@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _HOLLOW: dict[str, Any] = {"shape,sizes": [((2, 3), (0, 2)), ((2, 3), (0, 0)), ((2,), (0, 0))]}
 
@@ -90,6 +90,6 @@ OPERATOR = Operator(
         ("cat.names", "PyTorch dropped named-dimension overloads"),
         ("cat.names_out", "PyTorch dropped named-dimension overloads"),
     ),
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="shaping",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import POINTWISE, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import RESHAPED_INPUTS
 
 _DTYPES = ("float16", "float32", "bfloat16", "int16", "int32", "int64")
 _CASES = points(
@@ -47,7 +47,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=NO_COPY,
+    policy=RESHAPED_INPUTS,
     exemptions=(copies.FRESH,),
     family="copies",
 )

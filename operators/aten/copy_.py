@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import copies, views
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import FLOATS, POINTWISE, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import RESHAPED_INPUTS
 
 _SAME = views.together("dtype,to", [(d, d) for d in FLOATS])
 _PAIRS = views.together("dtype,to", [("float32", "int32"), ("int16", "float32"), ("bool", "float32")])
@@ -63,7 +63,7 @@ OPERATOR = Operator(
             "bit sees its plain memory."
         ),
     ),
-    policy=NO_COPY,
+    policy=RESHAPED_INPUTS,
     left_out=(
         ("copy_.Tensor", "TorchScript builtin: not in the dispatcher"),
         ("copy_.int", "TorchScript builtin: not in the dispatcher"),

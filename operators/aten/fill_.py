@@ -57,6 +57,7 @@ OPERATOR = Operator(
                 {"shape": (3, 5), "dtype": "int64", "value": -2, "by": "0d"},
             ),
             jitter=common.jitter,
+            reads=("value",),
         ),
     ),
     compare=Exact(),

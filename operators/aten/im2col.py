@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _WINDOWS: dict[str, Any] = {
     "kernel,dilation,padding,stride": [
@@ -95,6 +95,6 @@ OPERATOR = Operator(
         ("Kernels, strides and dilations below 1, no window at all, and another rank are errors, as is an `out` of another "
         "type."),
     ),
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="windows",
 )  # fmt: skip

@@ -47,7 +47,9 @@ def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:
     return new
 
 
-def interface(name: str, further: Sequence[Params], *, brief: bool = False, **value: Any) -> Interface:
+def interface(
+    name: str, further: Sequence[Params], *, brief: bool = False, reads: tuple[str, ...] = (), **value: Any
+) -> Interface:
     """One overload; `value` are its published values. `brief`: less in `quick`, as the other overload has it."""
     base = {k: v[0] for k, v in value.items()}
     awkward = points(
@@ -85,6 +87,7 @@ def interface(name: str, further: Sequence[Params], *, brief: bool = False, **va
             smoke=(smoke,),
         ),
         jitter,
+        reads=reads,
     )
 
 
@@ -107,7 +110,14 @@ OPERATOR = Operator(
     name="masked_fill_",
     interfaces=(
         interface("masked_fill_.Scalar", _SCALAR, value=(1024,)),
-        interface("masked_fill_.Tensor", _TENSOR, brief=True, value=(1024,), value_dtype=("int64", "float32")),
+        interface(
+            "masked_fill_.Tensor",
+            _TENSOR,
+            brief=True,
+            reads=("value",),
+            value=(1024,),
+            value_dtype=("int64", "float32"),
+        ),
     ),
     compare=Exact(),
     description="Sets the elements of `self` where the mask is true to one value, in place, and returns `self` itself.",

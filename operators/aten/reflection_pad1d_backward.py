@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _PADDINGS = ([1, 1], [2, 3], [5, 5])
 _PUBLISHED: dict[str, Any] = {"shape": ((2, 3, 8), (4, 16, 64), (32, 64, 512)), "padding": _PADDINGS, "dtype": FLOATS}
@@ -73,6 +73,6 @@ OPERATOR = Operator(
         ),
         "16-bit sums may be rounded at every step.",
     ),
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="windows",
 )

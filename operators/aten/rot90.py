@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, Grid, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _FLAT = ((2, 3), (128, 256), (512, 512))
 _DEEP = ((4, 5, 6), (32, 64, 16), (128, 32, 64))
@@ -83,6 +83,6 @@ OPERATOR = Operator(
         "`dims` may be negative and in either order; two equal ones, or not exactly two, are RuntimeErrors.",
         "Fewer than two dimensions, and an `out` of another type, are RuntimeErrors; one out of range is an IndexError.",
     ),
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="shaping",
 )

@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _AXES: dict[str, Any] = {"index": ("first", "mid", "neg1"), "dim": (0, -1), "dtype": FLOATS}
 _PUBLISHED: dict[str, Any] = {"input_sizes": ((2, 3), (128, 256), (512, 512)), **_AXES}
@@ -75,6 +75,6 @@ OPERATOR = Operator(
         "`dim` and `index` may be negative; out of range they are IndexErrors, as is a 0-d `input_sizes`.",
         "An `out` of another type is a RuntimeError.",
     ),
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="shaping",
 )

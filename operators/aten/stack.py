@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _DTYPES = (*FLOATS, "int16", "int32")
 _PUBLISHED: dict[str, Any] = {"shape,count": [((16,), 2), ((16, 256), 2), ((20, 320, 15), 3)]}
@@ -78,6 +78,6 @@ OPERATOR = Operator(
         "No pieces or shapes that differ are RuntimeErrors; a `dim` out of range is an IndexError.",
         "An `out` of another type takes converted values if `torch.can_cast` allows it, else it is an error.",
     ),
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="shaping",
 )

@@ -4,7 +4,7 @@ from kgb_gym.operators.aten.families import copies
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import POINTWISE, Params, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import RESHAPED_INPUTS
 
 _TO = ("float16", "bfloat16", "float32", "int32")
 _ALIAS: tuple[Params, ...] = (
@@ -70,7 +70,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=NO_COPY,
+    policy=RESHAPED_INPUTS,
     exemptions=(copies.FRESH,),
     left_out=(
         ("to.prim_Device", "TorchScript builtin: not in the dispatcher"),

@@ -5,7 +5,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _SHAPES = ((2, 3), (128, 256), (1024, 256))
 _PAPER = product(shape=_SHAPES, split=(2, 64, 1000), dim=(0, 1, -1), dtype=FLOATS, timed=True)
@@ -83,6 +83,6 @@ OPERATOR = Operator(
         ),
     ),
     view=True,
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="views",
 )

@@ -5,7 +5,7 @@ from kgb_gym.operators.aten.families.common import suites
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _PUBLISHED = (
     ((2, 3), (1, 1), 0), ((2, 3), (1, 2), 1), ((128, 256), (64, 64), 0), ((128, 256), (100, 156), 1),
@@ -91,6 +91,6 @@ OPERATOR = Operator(
         ),
     ),
     view=True,
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="views",
 )

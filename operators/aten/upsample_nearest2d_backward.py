@@ -8,7 +8,7 @@ from kgb_gym.operators.aten.families.outputs import with_out
 from kgb_gym.operators.compare import Close
 from kgb_gym.operators.declaration import Interface, Operator
 from kgb_gym.operators.grids import FLOATS, pairwise, points, product
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _PUBLISHED: dict[str, Any] = {
     "batch,inputs,outputs": [
@@ -103,6 +103,6 @@ OPERATOR = Operator(
         "16-bit sums may be rounded at every step.",
         "A gradient of other sizes, sizes of 0 and integers are errors, as is a `grad_input` of another type.",
     ),
-    policy=NO_COPY,
+    policy=CONVERTED_INPUTS,
     family="windows",
 )  # fmt: skip

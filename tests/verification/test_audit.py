@@ -7,6 +7,7 @@ import torch
 
 from kgb_gym.operators.policy import Policy
 from kgb_gym.verification.audit import MAX_READS, Audit
+from kgb_gym.verification.record import Copy
 from kgb_gym.verification.recording import Recording, Stopped
 
 HOME = (torch.ops.aten._to_copy.default, torch.ops.aten.to.dtype)
@@ -35,3 +36,41 @@ def test_more_than_a_value_or_where_values_are_nobodys_business_is_a_transfer(fu
     with pytest.raises(Stopped):
         asked(recording, func, elements)
     assert recording.violations[0]["layer"] in {"audit", "ghost"}
+
+
+def test_a_number_that_stands_in_a_tensor_may_be_read_and_so_may_its_copy():
+    recording = Recording(Policy(), "cpu", "submission.py")
+    number, secret = torch.tensor(2.5), torch.tensor(7.5)
+    for tensor in (number, secret):
+        recording.register(tensor, len(recording.storages))
+    recording.let_read(number)
+    with Audit(recording, {}):
+        assert number.item() == 2.5 and number.to(torch.float64).item() == 2.5
+    with pytest.raises(Stopped), Audit(recording, {}):
+        secret.item()
+    assert recording.violations[0]["rule"] == "read-back"
+
+
+def test_a_number_that_was_written_over_may_not_be_read():
+    recording = Recording(Policy(), "cpu", "submission.py")
+    number, secret = torch.tensor(2.5), torch.tensor(7.5)
+    for tensor in (number, secret):
+        recording.register(tensor, len(recording.storages))
+    recording.let_read(number)
+    with pytest.raises(Stopped), Audit(recording, {}):
+        number.copy_(secret).item()
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3)])
+def test_a_reshape_that_has_to_copy_is_a_copy_of_the_whole(shape):
+    recording = Recording(Policy(allow=frozenset({"view", "reshape"})), "cpu", "submission.py")
+    turned = torch.arange(6.0).view(2, 3).t()
+    recording.register(turned, 0)
+    with Audit(recording, {}):
+        flat = turned.reshape(shape)
+    (step,) = recording.steps
+    assert isinstance(step, Copy) and step.src == recording.view(turned, "") and step.dst.numel == flat.numel()
+    assert step.dst.storage == recording.view(flat, "").storage
+    with pytest.raises(Stopped), Audit(recording, {}):
+        turned.to(torch.float64)
+    assert recording.violations[0]["rule"] == "not-allowed-copy"

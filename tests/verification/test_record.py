@@ -9,7 +9,7 @@ import math
 import pytest
 import torch
 
-from kgb_gym.operators.policy import Policy
+from kgb_gym.operators.policy import CONVERTED_INPUTS, RESHAPED_INPUTS, Policy
 from kgb_gym.verification.record import (
     MAX_STEPS,
     BadRecord,
@@ -271,3 +271,60 @@ def test_provenance():
             check_provenance(Record(storages, steps, (third,), ()))
     assert reached_by_launches(Record(storages, (LAUNCH, Copy(third, MADE)), (), ())) == {0, 1, 2}
     assert reached_by_launches(Record(storages, (Copy(third, MADE), LAUNCH), (), ())) == {0, 1}
+
+
+def moved(src, dst, returned, nbytes=64):
+    """A record of one copy out of a 4 x 4 input of floats."""
+    storages = (Storage(64, 0, torch.float32), Storage(nbytes), Storage(64))
+    return Record(storages, (Copy(dst, src),), (returned,), (INPUT,))
+
+
+TURNED = View(0, torch.float32, (4, 4), (1, 4), 0)
+FLAT = View(1, torch.float32, (16,), (1,), 0)
+ROW, FIRST_ROW = View(1, torch.float32, (4,), (1,), 0), View(0, torch.float32, (4,), (1,), 0)
+ELSEWHERE = View(2, torch.float32, (4, 4), (4, 1), 0)
+
+
+def test_what_is_a_copy_and_what_is_placed():
+    """The judge's own word for a copy follows from the record: only what fills fresh memory is a conversion."""
+    fresh, placed = Policy(allow=frozenset({"alloc", "copy"})), Policy(allow=frozenset({"alloc", "place"}))
+    whole, part = moved(INPUT, MADE, MADE), moved(FIRST_ROW, ROW, ROW)
+    twice = Record(whole.storages, whole.steps * 2, (MADE,), (INPUT,))
+    onto = Record(whole.storages, (Copy(INPUT, MADE),), (), (INPUT,))
+    check_policy(whole, fresh)
+    for record in (part, twice, onto):
+        with pytest.raises(BadRecord) as caught:
+            check_policy(record, fresh)
+        assert caught.value.rule == "not-allowed-place"
+    with pytest.raises(BadRecord) as caught:
+        check_policy(whole, placed)
+    assert caught.value.rule == "not-allowed-copy"
+
+
+def test_an_input_is_copied_whole_and_only_to_be_read():
+    check_policy(moved(INPUT, MADE, ELSEWHERE), CONVERTED_INPUTS)
+    check_policy(moved(TURNED, MADE, ELSEWHERE), CONVERTED_INPUTS)
+    check_policy(moved(View(0, torch.float32, (2, 2, 4), (8, 4, 1), 0), FLAT, ELSEWHERE), CONVERTED_INPUTS)
+    half = View(1, torch.float16, (4, 4), (4, 1), 0)
+    check_policy(moved(INPUT, half, ELSEWHERE, 32), CONVERTED_INPUTS)
+    repeated = View(0, torch.float32, (2, 4, 4), (0, 4, 1), 0)
+    twice = View(1, torch.float32, (2, 4, 4), (16, 4, 1), 0)
+    windows = View(0, torch.float32, (13, 4), (1, 1), 0)
+    of_windows = View(1, torch.float32, (13, 4), (4, 1), 0)
+    for record, rule in (
+        (moved(FIRST_ROW, ROW, ELSEWHERE, 16), "part-copied"),
+        (moved(repeated, twice, ELSEWHERE, 128), "part-copied"),
+        (moved(windows, of_windows, ELSEWHERE, 208), "part-copied"),
+        (moved(INPUT, MADE, MADE), "copy-returned"),
+    ):
+        with pytest.raises(BadRecord) as caught:
+            check_policy(record, CONVERTED_INPUTS)
+        assert caught.value.rule == rule
+
+
+def test_reshaping_alone_converts_nothing():
+    check_policy(moved(TURNED, MADE, ELSEWHERE), RESHAPED_INPUTS)
+    half = View(1, torch.float16, (4, 4), (4, 1), 0)
+    with pytest.raises(BadRecord) as caught:
+        check_policy(moved(INPUT, half, ELSEWHERE, 32), RESHAPED_INPUTS)
+    assert caught.value.rule == "not-allowed-copy"

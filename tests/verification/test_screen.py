@@ -52,9 +52,10 @@ def test_rules(text):
 @pytest.mark.parametrize(("text", "verb"), [
     ("torch.zeros(3)", "fill"), ("x = torch.empty(3)", "alloc"), ("def f(x):\n    return x.contiguous()", "copy"),
     ("x = torch.randint(0, 1, (1,))", "draw"), ("def f(x):\n    return x.view(3)", "view"),
+    ("def f(x):\n    return x.copy_(x)", "place"),
 ])  # fmt: skip
 def test_the_operator_s_policy_decides_verbs(text, verb):
-    everything = frozenset({"alloc", "view", "metadata", "fill", "copy", "draw"})
+    everything = frozenset({"alloc", "view", "metadata", "fill", "copy", "place", "draw"})
     assert rules(HEAD + text + "\n", policy=Policy(allow=everything)) == []
     assert f"not-allowed-{verb}" in [r for r, _ in rules(HEAD + text + "\n", policy=Policy(allow=everything - {verb}))]
 

@@ -129,9 +129,11 @@ def interface(
     quick: Sequence[Grid],
     smoke: Sequence[Params],
     jitter: Jitter,
+    reads: Sequence[str] = (),
 ) -> Interface:
     """An interface with its grids."""
-    return Interface(name, build, suites(paper=paper, quick=quick, smoke=(points(*smoke),)), jitter)
+    grids = suites(paper=paper, quick=quick, smoke=(points(*smoke),))
+    return Interface(name, build, grids, jitter, reads=tuple(reads))
 
 
 def jitter(rng: random.Random, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from kgb_gym.operators.cublas.families.gemm_ex import DATA_TYPES
 from kgb_gym.operators.declaration import Call, Operator
 from kgb_gym.operators.grids import Grid
 from kgb_gym.operators.maker import Maker
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 SIZES = ((1, 1), (17, 33), (71, 497), (1041, 1024))
 QUICK = ((1, 1), (5, 33), (40, 3), (35, 40))
@@ -185,7 +185,7 @@ def geam(name: str, dtype: torch.dtype) -> Operator:
             "m", "n", "alpha", "beta", "pad", "layout", "values", transa=(0, 1, 2), transb=(0, 1, 2), place=PLACES, hidden=("",)
         ),
         compare=Close(depth=lambda arguments: 2, scale=_scale_geam, slack=2.0),
-        policy=NO_COPY,  # with the factors 1 and 0 a copy would be the answer
+        policy=CONVERTED_INPUTS,  # with the factors 1 and 0 a copy would be the answer
         description="Sum of matrices C <- alpha*op(A) + beta*op(B). C is m x n.",
         notes=(routine.COLUMNS, routine.OPERATIONS.replace("trans is", "transa and transb are"),
                "C may be the same tensor as A or B where that is not transposed and has the leading dimension ldc.",

@@ -14,7 +14,7 @@ from kgb_gym.operators.cublas.families.routine import INCREMENTS
 from kgb_gym.operators.declaration import Call, Operator
 from kgb_gym.operators.grids import Grid
 from kgb_gym.operators.maker import Maker
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 QUICK = (1, 17, 71, 497, 1100)
 QUICK_SUMS = (1, 17, 497, 1100, 2300)
@@ -178,7 +178,7 @@ def copy(name: str, dtype: torch.dtype) -> Operator:
         {"n": 40, **_PAIR, "values": "special"},
     ]
     return routine.declare(
-        name, build=build_pair, oracle=copied, touched=touched, writes=("y",), compare=Exact(), policy=NO_COPY,
+        name, build=build_pair, oracle=copied, touched=touched, writes=("y",), compare=Exact(), policy=CONVERTED_INPUTS,
         grids=_grids(name, dtype, edges, _PAIR, incx=INCREMENTS, incy=INCREMENTS),
         jitter=routine.jitter("n", "incx", "incy", "layout", "values"),
         description="Copies n elements from the vector x to the vector y: y <- x.",
@@ -190,7 +190,7 @@ def swap(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?swap_v2`: x <-> y."""
     edges: list[dict[str, Any]] = [*_pair_edges(), {"n": 40, **_PAIR, "values": "special"}]
     return routine.declare(
-        name, build=build_swap, oracle=swapped, touched=touched, writes=("x", "y"), compare=Exact(), policy=NO_COPY,
+        name, build=build_swap, oracle=swapped, touched=touched, writes=("x", "y"), compare=Exact(), policy=CONVERTED_INPUTS,
         grids=_grids(name, dtype, edges, _PAIR, incx=INCREMENTS, incy=INCREMENTS),
         jitter=routine.jitter("n", "incx", "incy", "layout", "values"),
         description="Exchanges n elements of the vectors x and y: x <-> y. Both are written.",
