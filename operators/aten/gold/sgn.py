@@ -44,7 +44,7 @@ def complex_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     a = tl.load(x_ptr + offsets, mask=mask)
     b = tl.load(x_ptr + offsets + 1, mask=mask)
     # Scaled by the larger part, the squares neither overflow nor vanish.
-    top = tl.where((tl.abs(a) > tl.abs(b)) | (a != a), tl.abs(a), tl.abs(b))
+    top = tl.where(tl.abs(a) > tl.abs(b), tl.abs(a), tl.abs(b))
     p = a / top
     q = b / top
     size = tl.sqrt(p * p + q * q)

@@ -17,7 +17,7 @@ def gradient_kernel(grad_ptr, x_ptr, out_ptr, n, BETA: tl.constexpr, THRESHOLD: 
     grad = grad.to(work)
     x = x.to(work)
     z = x * BETA
-    e = tl.exp(tl.where(z > THRESHOLD, 0.0, z))
+    e = tl.exp(z)
     y = tl.where(z > THRESHOLD, grad, grad * e / (e + 1))
     y = tl.where(x != x, x, y)
     tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
