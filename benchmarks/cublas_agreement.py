@@ -8,7 +8,6 @@ A disagreement is a wrong oracle, a wrong parameter table, or an error model tha
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 
 import torch
 
+from benchmarks import results
 from kgb_gym.operators import Call, Case, Interface, Maker, Operator, get, match, names
 from kgb_gym.operators.cublas import library
 from kgb_gym.operators.oracle import argument, bind, expected
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("routines", nargs="*", help="names or globs such as Sgemm_v2 or '*trsm*'; none: all")
     parser.add_argument("--suite", default="paper", choices=("paper", "quick", "smoke"))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, help="write everything to this file as well")
+    parser.add_argument("--json", type=Path, help="a cumulative file of results (see `results`)")
     given = parser.parse_args(arguments)
     chosen = (
         match([f"cublas/{r.removeprefix('cublas/')}" for r in given.routines]) if given.routines else names("cublas")
@@ -72,19 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     device = torch.cuda.get_device_name()
     print(f"{found.label} on {device}, suite {given.suite}, seed {given.seed}")
-    results = []
+    every = []
     for name in chosen:
-        results.append(compare(get(name), found.routine, given.suite, given.seed, "cuda"))
-        print(results[-1].line, flush=True)
-        for problem in results[-1].problems:
+        result = compare(get(name), found.routine, given.suite, given.seed, "cuda")
+        every.append(result)
+        print(result.line, flush=True)
+        for problem in result.problems:
             print(f"    {problem}")
-    whole = sum(r.agree == r.cases for r in results)
-    print(f"{whole} of {len(results)} routines agree on all of {sum(r.cases for r in results)} cases")
-    if given.json:
-        head = {"library": found.label, "device": device, "suite": given.suite, "seed": given.seed}
-        rows = [{**asdict(r), "worst": r.worst if r.worst < float("inf") else None} for r in results]
-        given.json.write_text(json.dumps({**head, "routines": rows}, indent=1) + "\n")
-    return int(whole < len(results))
+        if given.json:
+            row = {**asdict(result), "worst": result.worst if result.worst < float("inf") else None}
+            results.write(given.json, name, {**row, "library": found.label, "suite": given.suite, "seed": given.seed})
+    whole = sum(r.agree == r.cases for r in every)
+    print(f"{whole} of {len(every)} routines agree on all of {sum(r.cases for r in every)} cases")
+    return int(whole < len(every))
 
 
 def compare(

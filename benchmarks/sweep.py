@@ -30,10 +30,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--timing-s", type=float, default=120.0, help="at most so many seconds of timing an operator")
+    parser.add_argument("--correctness-s", type=float, default=280.0, help="at most so many seconds of the rest")
     parser.add_argument("--json", type=Path, help="a cumulative file of results")
     given = parser.parse_args()
     platform = get_platform(given.platform).name
-    limits = Limits(correctness_s=280.0, performance_s=given.timing_s)
+    limits = Limits(correctness_s=given.correctness_s, performance_s=given.timing_s)
     failed, started = [], time.monotonic()
     chosen = match(given.operators)
     with LocalEngine(workers=given.workers, platform=platform) as engine:

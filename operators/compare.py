@@ -20,6 +20,8 @@ from kgb_gym.verdict import Difference
 
 RTOL = {torch.float16: 1e-3, torch.bfloat16: 0.016, torch.float32: 1e-5, torch.float64: 1e-5}
 BLOCK = 1 << 17
+FAR = 2.0**20
+"""Mean magnitude of the terms of a sum beyond which they are not numbers of size one."""
 """Elements compared at a time."""
 UNIT = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 REAL_OF = {torch.complex64: torch.float32, torch.complex128: torch.float64}
@@ -154,7 +156,7 @@ class Close:
         assert target.precise is not None
         if target.item is not None:
             arguments = {n: v[target.item] if isinstance(v, list) else v for n, v in arguments.items()}
-        gate = self._gate(got.dtype, arguments, widen)
+        gate = self._gate(got.dtype, arguments, widen, own=self.scale is not None)
         scale = torch.as_tensor(self.scale(arguments) if self.scale else math.nan, dtype=torch.float64)
         own_scale = self.scale is not None
         one = scale.numel() == 1
@@ -184,13 +186,14 @@ class Close:
         difference = _difference(target, got, worst[0], -worst[1], count) if count else None
         return Check(strict, paper, difference)
 
-    def _gate(self, dtype: torch.dtype, arguments: Arguments, widen: float) -> _Gate:
+    def _gate(self, dtype: torch.dtype, arguments: Arguments, widen: float, own: bool) -> _Gate:
         real = REAL_OF.get(dtype, dtype)
         terms = max(1, self.depth(arguments) if self.depth else 1)
         unit = UNIT[self.unit or (torch.float64 if real is torch.float64 else torch.float32)]
         return _Gate(
             real=real,
             absolute=widen * 1e-4 * terms,
+            terms=terms if own else 0,
             relative=widen * RTOL.get(real, 0.0),
             by_scale=widen * (self.slack * unit * (math.log2(terms) + 4) + self.own * UNIT[real]),
             by_value=widen * (1.01 + self.intermediate) * UNIT[real],
@@ -204,6 +207,8 @@ class _Gate:
 
     real: torch.dtype
     absolute: float
+    terms: int
+    """How many terms S is the sum of; 0 where S is no sum of magnitudes."""
     relative: float
     by_scale: float
     by_value: float
@@ -220,7 +225,15 @@ class _Gate:
         if not bool(((got - precise.to(wide)).abs() <= bound).all()) or not bool(torch.isfinite(bound).all()):
             return False
         expected = reference.to(wide)
-        return bool(((got - expected).abs() <= expected.abs() * self.relative + self.absolute).all())
+        return bool(((got - expected).abs() <= expected.abs() * self.relative + self._absolute(scale)).all())
+
+    def _absolute(self, scale: torch.Tensor | None) -> torch.Tensor | float:
+        """The paper's absolute tolerance, which is meant for numbers of size one: where the mean term of a sum is larger
+        than `FAR`, it counts in units of that term."""
+        if scale is None or not self.terms:
+            return self.absolute
+        mean = scale.abs() / self.terms
+        return self.absolute * torch.where(mean > FAR, mean, 1.0)
 
     def masks(
         self, value: torch.Tensor, reference: torch.Tensor, precise: torch.Tensor, scale: torch.Tensor | None
@@ -231,7 +244,7 @@ class _Gate:
         magnitude = precise.abs()
         bound = (magnitude if scale is None else scale.abs()) * self.by_scale + magnitude * self.by_value + self.floor
         exact_error = (value - precise).abs()
-        paper_bad = ~((value - reference).abs() <= reference.abs() * self.relative + self.absolute)
+        paper_bad = ~((value - reference).abs() <= reference.abs() * self.relative + self._absolute(scale))
         equal = value == reference
         # Where the exact answer overflows the output type, or may by rounding, the type's infinity is right as well.
         edge = (magnitude * (1 + 2 * UNIT[self.real]) >= torch.finfo(self.real).max) & torch.isinf(value.abs())

@@ -141,8 +141,7 @@ class Maker:
             for value in values:
                 count = max(1, int(flat_size * share / len(values)))
                 where = torch.randint(0, flat_size, (count,), generator=self._generator)
-                for index in where.tolist():
-                    tensor[_unravel(index, tensor.shape)] = value
+                tensor[torch.unravel_index(where, tensor.shape)] = value
         return tensor
 
 
@@ -179,11 +178,3 @@ def _inside(tensor: torch.Tensor, shape: Sequence[int], dim: int, step: int, sta
 def _filler(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     value = 7 if tensor.dtype is not torch.bool else True
     return torch.full(tuple(shape), value, dtype=torch.float32).to(tensor.dtype)
-
-
-def _unravel(index: int, shape: Sequence[int]) -> tuple[int, ...]:
-    out = []
-    for size in reversed(tuple(shape)):
-        out.append(index % size)
-        index //= size
-    return tuple(reversed(out))

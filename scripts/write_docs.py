@@ -92,6 +92,25 @@ def origins() -> str:
 CATALOGUE = frozenset(names())
 
 
+def agreement() -> str:
+    """Whether the oracles and the real libcublas agree, by routine."""
+    rows = results.read(results.DATA / "agreement.json")
+    lines = [
+        "| routine | cases | the oracle's gate | the paper's gate | largest error / gate |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for row in rows.values():
+        worst = "" if row["worst"] is None else f"{row['worst']:.3g}"
+        lines.append(f"| `{row['routine']}` | {row['cases']} | {row['agree']} | {row['paper']} | {worst} |")
+    whole = sum(row["agree"] == row["cases"] for row in rows.values())
+    cases, agree = (sum(row[key] for row in rows.values()) for key in ("cases", "agree"))
+    found = Counter((r["library"], r["suite"], r["machine"], r["date"]) for r in rows.values())
+    where = [f"{n} routines: {lib}, suite `{s}`, on {m}; {d}." for (lib, s, m, d), n in sorted(found.items())]
+    return "\n".join(
+        [f"{whole} of {len(rows)} routines agree on all their cases: {agree} of {cases}.", "", *lines, "", *where]
+    )
+
+
 def methods() -> str:
     """The table of methods, as `kgb run --method` takes them."""
     lines = ["| `--method` | needs | temperature | submissions | what it does |", "|---|---|--:|--:|---|"]
@@ -182,6 +201,7 @@ def _where(rows: dict[str, Any]) -> list[str]:
 
 PARTS: dict[str, Callable[[], str]] = {
     "operators": operators,
+    "agreement": agreement,
     "methods": methods,
     "origins": origins,
     "platforms": platforms,

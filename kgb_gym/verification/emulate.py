@@ -142,17 +142,24 @@ def _refusals(steps: Sequence[_Step], platform: Platform, emulation: Emulation) 
 def _converted(store: _Step, made: Mapping[tuple[str, str], _Step]) -> str:
     """What `tl.store` itself did to its value: it has the location of the store, unlike what the submission wrote."""
     operands = re.match(r"tt\.store (%[\w.#]+), (%[\w.#]+)", store.text)
-    step = made.get((store.function, operands[2])) if operands else None
-    if step is None or step.place != store.place or not store.place:
+    if operands is None or not store.place:
         return ""
+    pointer, step = (made.get((store.function, operand)) for operand in operands.groups())
     pointee = found[1] if (found := re.search(r"!tt\.ptr<(\w+)>", store.text)) else "?"
+    if pointer is not None and pointer.name == "tt.bitcast" and pointer.place == store.place:
+        # Triton keeps a boolean in a byte, and widens it here; what counts is whether it was one before.
+        pointee = "i1"
+        if step is not None and step.name == "arith.extui" and step.place == store.place:
+            step = made.get((store.function, step.text.split(" arith.extui ")[1].split(" ")[0]))
+    if step is None or step.place != store.place:
+        return ""
     if step.name in ("tt.splat", "arith.constant"):
         return (
             "error: 'tt.store' op failed to verify that value type matches ptr type: a scalar is stored through a block of "
             f"pointers to {pointee}; make it a block (`tl.full`, `tl.zeros`)"
         )
     if step.name.startswith(("arith.", "tt.fp_to_fp")) and step.name.split(".")[-1] in _CASTS:
-        source = step.text.split(" : ")[-1].split(" to ")[0]
+        source = step.text.split(" : ")[-1].split(" to ")[0].split(" loc(")[0]
         return (
             f"error: 'tt.store' op failed to verify that value type matches ptr type: value {source}, pointer to {pointee}; "
             "convert the value first (`value.to(pointer.dtype.element_ty)`)"

@@ -288,12 +288,23 @@ def _pair(subject: Subject, goal: Target, got: torch.Tensor) -> tuple[Target, to
 
 
 def trivial(subject: Subject) -> bool:
-    """Whether every expected output is an alias, empty, one constant, or equal to an input: then the ghost run says
-    nothing."""
+    """Whether every expected output is an alias, empty, one constant, or (as far as the comparison can tell) an input:
+    then the ghost run says nothing."""
     want = subject.want
     fresh = [t for i, t in enumerate(want.returns) if isinstance(t, Target) and i not in want.aliases]
     targets = [*fresh, *want.written.values()]
-    return all(_trivial(t.reference, subject.tensors) for t in targets)
+    right = {t.name: t.reference for t in targets}
+    return all(_trivial(t.reference, subject.tensors) or _kept(subject, t, right) for t in targets)
+
+
+def _kept(subject: Subject, target: Target, right: Mapping[str, torch.Tensor]) -> bool:
+    """Whether an input would pass for the target, the other outputs being right: `C + 0.001 * A * B` is C, in fp16."""
+    like = [t for t in subject.tensors if t.dtype == target.reference.dtype and t.shape == target.reference.shape]
+    for tensor in like:
+        goal, got, widen = _pair(subject, target, tensor)
+        if subject.comparison.right(goal, got, {**subject.arguments, "outputs": {**right, goal.name: got}}, widen):
+            return True
+    return False
 
 
 def _trivial(reference: torch.Tensor, inputs: Sequence[torch.Tensor]) -> bool:

@@ -18,9 +18,10 @@ _FURTHER: tuple[Params, ...] = (
 
 
 def _scale(arguments: Arguments) -> torch.Tensor:
-    """The error model of the n-th function: its derivative is the next one."""
+    """The error model of the n-th function: its derivative is the next one. Digamma has a zero near 1.46, and large
+    tensors hold arguments so near to it that the answer is of the size of their rounding."""
     n = arguments["n"]
-    return conditioned(lambda x: torch.polygamma(n, x), lambda x: torch.polygamma(n + 1, x), 1e5)(arguments)
+    return conditioned(lambda x: torch.polygamma(n, x), lambda x: torch.polygamma(n + 1, x), 1e8)(arguments)
 
 
 OPERATOR = Operator(

@@ -25,7 +25,13 @@ def build(
     make: Maker, *, m: int, n: int, k: int, bits: int, group: int, dtype: torch.dtype, zeros: str = "none",
     order: str = "none", bias: bool = False, padding: int = 0, given: bool = False, fp32_reduce: bool = True,
 ) -> Call:  # fmt: skip
-    """One call. `given`: the output is an argument; `padding`: elements between the rows of a."""
+    """One call. `given`: the output is an argument; `padding`: elements between the rows of a.
+
+    Raises:
+        ValueError: the group does not divide K.
+    """
+    if group != -1 and k % group:
+        raise ValueError(f"groups of {group} rows do not divide K = {k}")
     groups = 1 if group == -1 else k // group
     a = make.normal((m, k + padding), dtype)[:, :k]
     scales = make.uniform((groups, n), dtype, low=0.002, high=0.02)[:, marlin.scale_order(n, groups > 1)]
@@ -135,7 +141,7 @@ _MIXED = axes(
     "dtype,bias,given,padding,fp32_reduce",
     (("float16", False, True, 0, True), ("bfloat16", True, False, 8, False), ("float16", True, True, 8, True)),
 )
-_LARGE = ((1, 128, 64), (1, 1024, 256), (26, 1664, 448), (257, 768, 384))
+_LARGE = ((1, 128, 64), (1, 1024, 256), (26, 1664, 448), (257, 640, 384))
 GRIDS = {
     "paper": (
         grids.product(timed=True, **axes(SIZES, [s for s in PUBLISHED if s[0] >= 128]), **_PUBLISHED_MORE),

@@ -52,6 +52,15 @@ def test_what_must_be_kept_keeps_its_bits(dtype: torch.dtype, kept: complex) -> 
     assert not Close().check(target, torch.where(touched, before, before + 1), {}).paper
 
 
+@pytest.mark.parametrize(("size", "paper"), [(1.0, False), (2.0**48, True), (2.0**-48, True)])
+def test_the_papers_absolute_tolerance_is_for_numbers_of_size_one(size: float, paper: bool) -> None:
+    """A sum of eight large terms that nearly cancel may be off by what one rounding of a term is."""
+    exact = torch.tensor([size * 1e-4], dtype=torch.float64)
+    got = (exact + size * 1e-3 * (3.0 if size == 1.0 else 1e-3)).float()
+    comparison = Close(depth=lambda _: 8, scale=lambda _: torch.tensor([8 * size], dtype=torch.float64))
+    assert comparison.check(Target("return", exact.float(), exact), got, {}).paper is paper
+
+
 def by_tf32(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(to_tf32(a.numpy())) @ torch.from_numpy(to_tf32(b.numpy()))
 

@@ -14,7 +14,7 @@ from kgb_gym.verdict import Status
 from kgb_gym.verification.emulate import hangs, refused_code, refused_launch
 from kgb_gym.verification.record import Launch, View
 
-COS, SQUARE, FMAX = (gold_source(f"aten/{n}") for n in ("cos", "square", "fmax"))
+COS, SQUARE, FMAX, EQ = (gold_source(f"aten/{n}") for n in ("cos", "square", "fmax", "eq"))
 
 PERSISTENT = """
     for start in range(tl.program_id(0) * BLOCK, {bound}, BLOCK * tl.num_programs(0)):
@@ -72,13 +72,16 @@ PAIRS = (
         ("value type matches ptr type", "value.to(pointer.dtype.element_ty)"),
     ),
     Pair(
+        "emu-a", "aten/eq", changed(EQ, ("y.to(out_ptr.dtype.element_ty)", "tl.where(y, 1, 0)")), EQ, Status.COMPILE_ERROR,
+        ("value tensor<1024xi32>, pointer to i1",),
+    ),
+    Pair(
         "emu-b", "aten/cos", looped("n.to(tl.int64)"), looped("n"), Status.COMPILE_ERROR,
         ("mixes int32 and int64", "n.to(tl.int32)"),
     ),
     Pair(
-        "emu-b", "aten/fmax",
-        changed(FMAX, ("tl.where((a > b) | (b != b), a, b)", "tl.maximum(a, b)"), ("offsets, y, mask", "offsets, y.to(kind), mask")),
-        changed(FMAX, ("offsets, y, mask", "offsets, y.to(kind), mask")), Status.COMPILE_ERROR,
+        "emu-b", "aten/fmax", changed(FMAX, ("tl.where((a > b) | (b != b), a, b)", "tl.maximum(a, b)")), FMAX,
+        Status.COMPILE_ERROR,
         ("PassManager::run failed", "maxnum"),
     ),
     Pair(

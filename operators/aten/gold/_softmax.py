@@ -50,7 +50,8 @@ def softmax_kernel(
             offsets = base[:, None] + (start + k)[None, :].to(tl.int64) * inner
             mask = inside[:, None] & (start + k < n)[None, :]
             x = tl.load(x_ptr + offsets, mask=mask, other=float("-inf")).to(kind)
-            new = tl.maximum(top, tl.max(x, axis=1))
+            here = tl.max(x, axis=1)
+            new = tl.where(here > top, here, top)
             finite = tl.where(new == float("-inf"), 0.0, new)
             total = total * tl.exp(top - finite) + tl.sum(tl.exp(x - finite[:, None]), axis=1)
             top = new

@@ -21,7 +21,7 @@ def acosh_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     near = tl.log(w) - ((w - 1) - u) / w
     y = tl.where(x > 1e8, tl.log(x) + 0.6931471805599453, near)
     y = tl.where(x < 1, float("nan"), y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

@@ -44,7 +44,7 @@ def grid_kernel(
         if RANK == 3:
             total += tl.load(row + 2, mask=mask).to(REAL) * z
         total += tl.load(row + RANK, mask=mask).to(REAL)
-        tl.store(out_ptr + q * RANK + c, total, mask=mask)
+        tl.store(out_ptr + q * RANK + c, total.to(out_ptr.dtype.element_ty), mask=mask)
         row += RANK + 1
 
 

@@ -17,7 +17,7 @@ def range_kernel(out_ptr, start, step, n, stride, DOUBLE_BITS: tl.constexpr, BLO
         values = first + index * tl.cast(step, tl.int64).to(tl.float64, bitcast=True)
     else:
         values = start + index * step
-    tl.store(out_ptr + index * stride, values, mask=index < n)
+    tl.store(out_ptr + index * stride, values.to(out_ptr.dtype.element_ty), mask=index < n)
 
 
 def bits(value):

@@ -26,7 +26,7 @@ def asin_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     r = tl.where(far, tl.sqrt(z), size) * series
     y = tl.where(far, 1.5707963267948966 - 2 * r, r)
     y = tl.where(x < 0, -y, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

@@ -31,16 +31,19 @@ def cross_entropy_kernel(
         mask = offsets < n
         x = tl.load(x_ptr + offsets, mask=mask).to(REAL)
         t = tl.load(t_ptr + offsets, mask=mask).to(REAL)
-        s = tl.log(1.0 + tl.exp(-tl.abs(x))) + tl.maximum(-x, 0.0)
+        # (1 - t) x + max(-x, 0) in one product: for a large negative x the sum would cancel.
+        rest = tl.log(1.0 + tl.exp(-tl.abs(x)))
         if POS_WEIGHT:
-            s += (tl.load(pos_weight_ptr + offsets, mask=mask).to(REAL) - 1.0) * t * s
-        y = (1.0 - t) * x + s
+            p = tl.load(pos_weight_ptr + offsets, mask=mask).to(REAL)
+            y = tl.where(x < 0, -p * t, 1.0 - t) * x + (1.0 + (p - 1.0) * t) * rest
+        else:
+            y = tl.where(x < 0, -t, 1.0 - t) * x + rest
         if WEIGHT:
             y *= tl.load(weight_ptr + offsets, mask=mask).to(REAL)
         if REDUCE:
             total += tl.where(mask, y, 0.0)
         else:
-            tl.store(out_ptr + offsets, y, mask=mask)
+            tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
     if REDUCE:
         tl.store(out_ptr + tl.program_id(0), tl.sum(total))
 
@@ -49,7 +52,7 @@ def cross_entropy_kernel(
 def total_kernel(partial_ptr, out_ptr, count, divisor, BLOCK: tl.constexpr):
     k = tl.arange(0, BLOCK)
     total = tl.sum(tl.load(partial_ptr + k, mask=k < count, other=0.0))
-    tl.store(out_ptr, total / divisor)
+    tl.store(out_ptr, (total / divisor).to(out_ptr.dtype.element_ty))
 
 
 def broadcast(first, second):

@@ -16,7 +16,7 @@ def bitwise_not_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         y = x == 0
     else:
         y = ~x
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

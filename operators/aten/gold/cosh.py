@@ -16,7 +16,7 @@ def cosh_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         x = x.to(tl.float32)
     root = tl.exp(0.5 * tl.abs(x))
     y = 0.5 * root * root + 0.5 / root / root
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

@@ -63,7 +63,7 @@ def scan_kernel(
         offsets = base[:, None] + k[None, :] * inner
         x = tl.load(x_ptr + offsets, mask=mask, other=0).to(KIND)
         y = carry[:, None] + tl.cumsum(x, axis=1)
-        tl.store(out_ptr + offsets, y, mask=mask)
+        tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
         # The last column; `carry += tl.sum(x, axis=1)` makes Triton 3.6 stumble over some tile shapes.
         carry = tl.sum(tl.where((tl.arange(0, BLOCK_N) == BLOCK_N - 1)[None, :], y, 0), axis=1)
 

@@ -27,7 +27,7 @@ def difference_kernel(x_ptr, out_ptr, rows, columns, inner, BLOCK_R: tl.constexp
         y = high.to(tl.float32) - low.to(tl.float32)
     else:
         y = high - low
-    tl.store(out_ptr + r[:, None] * columns + c[None, :], y, mask=mask)
+    tl.store(out_ptr + r[:, None] * columns + c[None, :], y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def product(sizes):

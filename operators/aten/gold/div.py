@@ -39,7 +39,7 @@ def div_kernel(
             y = tl.where((b != 0) & ((tl.abs(a) == float("inf")) | (a != a) | (b != b)), float("nan"), y)
         else:
             y = tl.where((y * b != a) & ((a < 0) != (b < 0)), y - 1, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def is_tensor(x):

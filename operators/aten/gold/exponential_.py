@@ -10,8 +10,9 @@ BLOCK_SIZE = 1024
 @triton.jit
 def exponential_kernel(seed_ptr, out_ptr, n, rate, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    u = tl.maximum(tl.rand(tl.load(seed_ptr), offsets), 1e-10)
-    tl.store(out_ptr + offsets, -tl.log(u) / rate, mask=offsets < n)
+    u = tl.rand(tl.load(seed_ptr), offsets)
+    y = -tl.log(tl.where(u > 1e-10, u, 1e-10)) / rate
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=offsets < n)
 
 
 def exponential_(self, lambd=1.0, *, generator=None):

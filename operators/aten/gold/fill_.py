@@ -30,7 +30,7 @@ def fill_kernel(
         x = tl.cast(value, tl.int64).to(tl.float64, bitcast=True)
     else:
         x = value
-    tl.store(out_ptr + offsets, x, mask=mask)
+    tl.store(out_ptr + offsets, tl.full((BLOCK,), x, kind), mask=mask)
 
 
 def runs(x):

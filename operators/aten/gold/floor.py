@@ -18,7 +18,7 @@ def floor_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         y = tl.floor(x.to(tl.float32))
     else:
         y = x
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

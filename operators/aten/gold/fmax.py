@@ -23,7 +23,7 @@ def fmax_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl.const
         b = b.to(work)
         # a > b is false for a NaN on either side; then b stands unless it is the NaN.
         y = tl.where((a > b) | (b != b), a, b)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def broadcast(first, second):

@@ -18,6 +18,7 @@ def fill_kernel(out_ptr, value, n, sizes, strides, OUTER: tl.constexpr, DOUBLE_B
         offsets += rest % sizes[d] * strides[d]
         rest //= sizes[d]
     x = tl.cast(value, tl.int64).to(tl.float64, bitcast=True) if DOUBLE_BITS else value
+    x = tl.full((BLOCK,), x, out_ptr.dtype.element_ty)
     tl.store(out_ptr + offsets + rest * strides[OUTER], x, mask=mask)
 
 

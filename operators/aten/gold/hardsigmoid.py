@@ -17,7 +17,7 @@ def hardsigmoid_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     y = (x + 3) / 6
     y = tl.where(x <= -3, 0.0, y)
     y = tl.where(x >= 3, 1.0, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

@@ -18,7 +18,7 @@ def heaviside_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl.
     else:
         b = b.to(out_ptr.dtype.element_ty)
         y = tl.where(a == 0, b, tl.where(a > 0, 1, 0).to(out_ptr.dtype.element_ty))
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def broadcast(first, second):

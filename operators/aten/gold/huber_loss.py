@@ -35,7 +35,7 @@ def huber_kernel(
         if REDUCE:
             total += tl.where(mask, y, 0.0)
         else:
-            tl.store(out_ptr + offsets, y, mask=mask)
+            tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
     if REDUCE:
         tl.store(out_ptr + tl.program_id(0), tl.sum(total))
 
@@ -44,7 +44,7 @@ def huber_kernel(
 def total_kernel(partial_ptr, out_ptr, count, divisor, BLOCK: tl.constexpr):
     k = tl.arange(0, BLOCK)
     total = tl.sum(tl.load(partial_ptr + k, mask=k < count, other=0.0))
-    tl.store(out_ptr, total / divisor)
+    tl.store(out_ptr, (total / divisor).to(out_ptr.dtype.element_ty))
 
 
 def broadcast(first, second):

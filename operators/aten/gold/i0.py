@@ -19,25 +19,24 @@ def i0_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     far_terms: tl.constexpr = 24 if double else 10
     limit: tl.constexpr = 20 if double else 12
     a = tl.abs(x)
-    near = tl.minimum(a, limit)
-    quarter = 0.25 * near * near
+    quarter = 0.25 * a * a
     term = tl.full((BLOCK,), 1, x.dtype)
     series = term
     for k in tl.static_range(1, near_terms):
         term *= quarter * (1 / (k * k))
         series += term
-    far = tl.maximum(a, limit)
-    eighth = 0.125 / far
+    eighth = 0.125 / a
     term = tl.full((BLOCK,), 1, x.dtype)
     tail = term
     for k in tl.static_range(1, far_terms):
         term *= eighth * ((2 * k - 1) * (2 * k - 1) / k)
         tail += term
-    root = tl.exp(0.5 * far)
-    tail = root * (tail * 0.3989422804014327 / tl.sqrt(far)) * root
+    root = tl.exp(0.5 * a)
+    tail = root * (tail * 0.3989422804014327 / tl.sqrt(a)) * root
+    # Each is dropped where it overflows or divides by zero.
     y = tl.where(a > limit, tail, series)
     y = tl.where(x != x, x, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

@@ -44,7 +44,7 @@ def compact_kernel(
     offset = k % n0 * s0 + k // n0 % n1 * s1 + k // n0 // n1 * s2
     tl.store(offsets_ptr + rank, offset, mask=true != 0)
     if program == tl.num_programs(0) - 1:
-        tl.store(total_ptr, before + tl.sum(true))
+        tl.store(total_ptr, (before + tl.sum(true)).to(tl.int64))
 
 
 @triton.jit

@@ -18,7 +18,7 @@ def le_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl.constex
         y = a.to(tl.float64 if a.dtype == tl.float64 or b.dtype == tl.float64 else tl.float32) <= b
     else:
         y = a.to(tl.int64) <= b
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def is_tensor(x):

@@ -17,7 +17,7 @@ def gradient_kernel(grad_ptr, x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     grad = grad.to(work)
     x = x.to(work)
     y = grad / (1 + tl.exp(x))
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def laid_out_like(x, out):

@@ -18,11 +18,11 @@ def logaddexp2_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl
 
     a = a.to(work)
     b = b.to(work)
-    top = tl.maximum(a, b)
+    top = tl.where(a > b, a, b)
     small = tl.exp2(-tl.abs(a - b))
     y = top + tl.log2(1 + small)
     y = tl.where(a == b, a + 1, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def broadcast(first, second):

@@ -19,7 +19,7 @@ def logit_kernel(x_ptr, out_ptr, n, EPS: tl.constexpr, BLOCK: tl.constexpr):
         high = tl.full((BLOCK,), 1 - EPS, x.dtype)
         x = tl.where(x < low, low, tl.where(x > high, high, x))
     y = tl.log(x / (1 - x))
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, eps, out):

@@ -17,7 +17,7 @@ def fill_kernel(x_ptr, mask_ptr, value_ptr, n, MASK_STEP: tl.constexpr, BLOCK: t
         value = value != 0
     else:
         value = value.to(x_ptr.dtype.element_ty)
-    tl.store(x_ptr + offsets, value, mask=inside & (chosen != 0))
+    tl.store(x_ptr + offsets, tl.full((BLOCK,), value, x_ptr.dtype.element_ty), mask=inside & (chosen != 0))
 
 
 def laid_out_like(x, out):

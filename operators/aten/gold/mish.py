@@ -14,11 +14,12 @@ def mish_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offsets, mask=mask)
     if x.dtype != tl.float64:
         x = x.to(tl.float32)
-    e = tl.exp(tl.minimum(x, 20.0))
+    e = tl.exp(x)
     n = e * (e + 2)
+    # From 20 on mish is x to the last digit; where the exponential overflows nothing else is taken.
     y = tl.where(x > 20, x, x * n / (n + 2))
     y = tl.where(x != x, x, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

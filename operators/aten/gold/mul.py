@@ -20,7 +20,7 @@ def mul_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl.conste
         y = a & b
     else:
         y = a.to(work) * b.to(work)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 @triton.jit

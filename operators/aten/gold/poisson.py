@@ -54,7 +54,7 @@ def poisson_kernel(seed_ptr, rate_ptr, out_ptr, n, BLOCK: tl.constexpr):
         other, other_taken = candidate(u1, v1, centre, reach, log_rate, top)
         answer = tl.where(open & taken, k, tl.where(open & other_taken, other, answer))
         open = open & ~taken & ~other_taken
-    tl.store(out_ptr + offsets, answer, mask=mask)
+    tl.store(out_ptr + offsets, answer.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def check(self):

@@ -46,7 +46,7 @@ def polygamma_kernel(x_ptr, out_ptr, n, N: tl.constexpr, FACTORIAL: tl.constexpr
         total += power * z / N
         y = total * FACTORIAL if N % 2 == 1 else -total * FACTORIAL
         y = tl.where(pole, float("inf") if N % 2 == 1 else float("-inf"), y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, order, out):

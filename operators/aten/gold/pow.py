@@ -46,7 +46,7 @@ def power_kernel(
         y = tl.where((a < 0) & (size < float("inf")) & ~whole, float("nan"), y)
         y = tl.where((a != a) | (b != b), float("nan"), y)
         y = tl.where((a == 1) | (b == 0), 1.0, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def is_tensor(x):

@@ -24,7 +24,7 @@ def prelu_kernel(
     if x.dtype != tl.float64:
         x = x.to(tl.float32)
     y = tl.where(x > 0, x, slope * x)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def laid_out_like(x, out):

@@ -23,7 +23,8 @@ def leaky_kernel(x_ptr, slope_ptr, out_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     x = tl.load(x_ptr + offsets, mask=mask)
-    tl.store(out_ptr + offsets, tl.where(x > 0.0, x, x * tl.load(slope_ptr)), mask=mask)
+    y = tl.where(x > 0.0, x, x * tl.load(slope_ptr))
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def fill(self, noise, lower, upper, training, generator, out):

@@ -24,7 +24,7 @@ def gradient_kernel(
         y = grad * noise
     else:
         y = tl.where(x > 0, grad, grad * tl.full((BLOCK,), SLOPE, work))
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def laid_out_like(x, out):

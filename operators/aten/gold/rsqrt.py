@@ -18,7 +18,7 @@ def rsqrt_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         y = 1 / tl.sqrt(x)
     else:
         y = tl.rsqrt(x)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

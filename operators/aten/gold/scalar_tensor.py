@@ -9,7 +9,11 @@ import triton.language as tl
 
 @triton.jit
 def store_kernel(out_ptr, value, DOUBLE_BITS: tl.constexpr):
-    tl.store(out_ptr, tl.cast(value, tl.int64).to(tl.float64, bitcast=True) if DOUBLE_BITS else value)
+    if DOUBLE_BITS:
+        x = tl.cast(value, tl.int64).to(tl.float64, bitcast=True)
+    else:
+        x = tl.cast(value, out_ptr.dtype.element_ty)
+    tl.store(out_ptr, x)
 
 
 def bits(value):

@@ -41,7 +41,7 @@ def place_kernel(
         rest = rest // sizes[d]
     at = tl.load(index_ptr + index_at)
     if src_ptr is None:
-        x = tl.load(value)
+        x = tl.full((BLOCK,), tl.load(value), out_ptr.dtype.element_ty)
     else:
         x = tl.load(src_ptr + src_at)
     tl.store(out_ptr + out_at + at * out_step, x, mask=mask)

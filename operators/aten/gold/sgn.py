@@ -18,7 +18,7 @@ def sgn_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         y = tl.where(x > 0, 1.0, tl.where(x < 0, -1.0, 0.0))
     else:
         y = tl.where(x > 0, 1, tl.where(x < 0, -1, 0))
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):
@@ -44,7 +44,7 @@ def complex_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     a = tl.load(x_ptr + offsets, mask=mask)
     b = tl.load(x_ptr + offsets + 1, mask=mask)
     # Scaled by the larger part, the squares neither overflow nor vanish.
-    top = tl.maximum(tl.abs(a), tl.abs(b))
+    top = tl.where(tl.abs(a) > tl.abs(b), tl.abs(a), tl.abs(b))
     p = a / top
     q = b / top
     size = tl.sqrt(p * p + q * q)

@@ -15,7 +15,7 @@ def sin_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     if x.dtype != tl.float64:
         x = x.to(tl.float32)
     y = tl.sin(x)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

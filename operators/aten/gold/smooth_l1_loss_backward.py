@@ -33,7 +33,7 @@ def gradient_kernel(
     if MEAN:
         slope = slope / n
     y = grad * slope
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def laid_out_like(x, out):

@@ -17,10 +17,10 @@ def gradient_kernel(grad_ptr, x_ptr, out_ptr, n, BETA: tl.constexpr, THRESHOLD: 
     grad = grad.to(work)
     x = x.to(work)
     z = x * BETA
-    e = tl.exp(tl.minimum(z, THRESHOLD))
+    e = tl.exp(z)
     y = tl.where(z > THRESHOLD, grad, grad * e / (e + 1))
     y = tl.where(x != x, x, y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def laid_out_like(x, out):

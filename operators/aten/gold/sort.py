@@ -48,7 +48,7 @@ def tiles_kernel(
     rank = tl.sum((before & mask[:, None, :]).to(tl.int32), axis=2)
     place = row[:, None] * n + start[:, None] + rank
     tl.store(key_ptr + place, key, mask=mask)
-    tl.store(from_ptr + place, at, mask=mask)
+    tl.store(from_ptr + place, at.to(tl.int32), mask=mask)
 
 
 @triton.jit
@@ -80,7 +80,7 @@ def merge_kernel(key_ptr, from_ptr, new_key_ptr, new_from_ptr, total, n, run, st
 def gather_kernel(x_ptr, from_ptr, values_ptr, indices_ptr, total, n, BLOCK: tl.constexpr):
     q = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = q < total
-    index = tl.load(from_ptr + q, mask=mask)
+    index = tl.load(from_ptr + q, mask=mask).to(tl.int64)
     tl.store(indices_ptr + q, index, mask=mask)
     tl.store(values_ptr + q, tl.load(x_ptr + q - q % n + index, mask=mask), mask=mask)
 

@@ -17,7 +17,7 @@ def special_entr_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     y = -x * tl.log(x)
     y = tl.where(x == 0, 0.0, y)
     y = tl.where(x < 0, float("-inf"), y)
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

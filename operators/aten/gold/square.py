@@ -17,7 +17,7 @@ def square_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     elif x.dtype.is_floating() and x.dtype != tl.float64:
         x = x.to(tl.float32)
     y = x * x
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def launch(x, out):

@@ -37,7 +37,7 @@ def subtract_kernel(
         factor = tl.load(alpha)
     else:
         factor = alpha
-    tl.store(out_ptr + offsets, a - factor * b, mask=mask)
+    tl.store(out_ptr + offsets, (a - factor * b).to(out_ptr.dtype.element_ty), mask=mask)
 
 
 @triton.jit
@@ -49,7 +49,7 @@ def scale_and_shift_kernel(x_ptr, out_ptr, factor, shift, n, IN_MEMORY: tl.const
         y = x * tl.load(factor) + tl.load(shift)
     else:
         y = x * factor + shift
-    tl.store(out_ptr + offsets, y, mask=mask)
+    tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def is_tensor(x):

@@ -30,7 +30,7 @@ def copy_kernel(
         x = x != 0
     elif kind == tl.float16 or kind == tl.bfloat16:
         x = x.to(tl.float32)
-    tl.store(dst_ptr + dst + rest * dst_strides[OUTER], x, mask=mask)
+    tl.store(dst_ptr + dst + rest * dst_strides[OUTER], x.to(dst_ptr.dtype.element_ty), mask=mask)
 
 
 def runs(dst, src):

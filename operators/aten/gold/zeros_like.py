@@ -17,7 +17,8 @@ def fill_kernel(out_ptr, value, n, sizes, strides, OUTER: tl.constexpr, BLOCK: t
     for d in tl.static_range(OUTER):
         offsets += rest % sizes[d] * strides[d]
         rest //= sizes[d]
-    tl.store(out_ptr + offsets + rest * strides[OUTER], value, mask=mask)
+    x = tl.full((BLOCK,), value, out_ptr.dtype.element_ty)
+    tl.store(out_ptr + offsets + rest * strides[OUTER], x, mask=mask)
 
 
 def runs(x):

@@ -25,7 +25,7 @@ SCALES = (
     "rounded to nearest even."
 )
 JUDGED = (
-    "A code may be off by what one rounding of y to input's type explains; scales to the same accuracy. residual is "
+    "A code may be off by what the two roundings of y to input's type explain; scales to the same accuracy. residual is "
     "judged as a rounded sum."
 )
 
@@ -60,9 +60,10 @@ def answer(
 
 
 def compare(arguments: Mapping[str, Any]) -> Each:
-    """Of codes, scales and residual: one step of input's type in y, and one in the largest y."""
-    step = 2 * UNIT[arguments["input"].dtype]
-    return Each({"return[0]": Codes(2 * step + 2.0**-20), "return[1]": Near(step + 2.0**-20)}, Close())
+    """Of codes, scales and residual. A norm that is off by its last bit may move the inner rounding by one step of
+    input's type, and the product with the weight the outer one by another: two steps in y, and in the largest y."""
+    two = 4 * UNIT[arguments["input"].dtype] + 2.0**-20
+    return Each({"return[0]": Codes(two), "return[1]": Near(two)}, Close())
 
 
 COMPARE = Chosen(compare)

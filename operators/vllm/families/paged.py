@@ -13,6 +13,8 @@ from kgb_gym.operators.maker import Maker
 from kgb_gym.operators.vllm.families import cache
 
 LENGTHS = ("ragged", "full", "with_empty")
+OWN = 256
+"""Up to so many blocks every sequence has its own; where more are needed, so many are shared."""
 
 
 def inputs(
@@ -26,8 +28,8 @@ def inputs(
     cached = dtype if kv_cache_dtype == "auto" else torch.uint8
     x = 16 // cached.itemsize
     pages = -(-context // block_size)
-    own = seqs * pages <= 1024
-    blocks = seqs * pages if own else 1024
+    own = seqs * pages <= OWN
+    blocks = seqs * pages if own else OWN
     keys = _contents(make, (blocks, kv_heads, head_size // x, block_size, x), cached)
     values = _contents(make, (blocks, kv_heads, head_size, block_size), cached)
     order = make.permutation(blocks) if own else make.integers((seqs * pages,), torch.int64, low=0, high=blocks)
@@ -79,9 +81,9 @@ def attention(a: Mapping[str, Any], magnitudes: bool = False) -> torch.Tensor:
             continue
         pages = a["block_tables"][s, : -(-length // a["block_size"])].long()
         # (pages, heads, size / x, tokens, x) -> (heads, tokens, size); values (pages, heads, size, tokens)
-        k = _wide(a["key_cache"][pages], a["k_scale"], a).permute(1, 0, 3, 2, 4).reshape(a["num_kv_heads"], -1, size)
-        v = _wide(a["value_cache"][pages], a["v_scale"], a).permute(1, 0, 3, 2).reshape(a["num_kv_heads"], -1, size)
-        k, v = k[:, :length], v[:, :length]
+        k = a["key_cache"][pages].permute(1, 0, 3, 2, 4).reshape(a["num_kv_heads"], -1, size)
+        v = a["value_cache"][pages].permute(1, 0, 3, 2).reshape(a["num_kv_heads"], -1, size)
+        k, v = _wide(k[:, :length], a["k_scale"], a), _wide(v[:, :length], a["v_scale"], a)
         q = query[s].double().view(-1, group, size)
         logits = (q @ k.mT).reshape(heads, length) * a["scale"]
         if a["alibi_slopes"] is not None:
