@@ -1,7 +1,7 @@
 """Mutation score: which wrong kernels the case grids kill. `python -m benchmarks.mutation [--per N] [OPERATOR…]`.
 
-Every gold kernel is changed in one place at a time (see `mutators`), and each mutant judged on `quick` with several
-seeds of values drawn by the judge. A mutant is killed by any status but `passed`; those that do not compile are left
+Every gold kernel is changed in one place at a time (see `mutators`), and each mutant judged on `wide` (or what `--suite`
+says) with several seeds of values drawn by the judge. A mutant is killed by any status but `passed`; those that do not compile are left
 out, time-outs are listed apart. Survivors are printed: each is a hole in a grid, or equivalent to the original; those
 that `equivalents` lists with a reason are counted apart, once they have passed on further seeds.
 """
@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--per", type=int, default=0, help="at most so many mutants an operator, drawn; 0: all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--suite", default="wide")
     parser.add_argument("--json", type=Path, help="a cumulative file of results")
     given = parser.parse_args()
     print(f"mutators version {VERSION}; {machine()}\n")
@@ -46,15 +47,15 @@ def main() -> int:
             made = mutants(gold_source(name))
             if given.per and len(made) > given.per:
                 made = random.Random(given.seed).sample(made, given.per)
-            jobs = [(m, engine.submit(_job(name, m, given.seed))) for m in made]
-            counts, alive = _sorted_out(engine, name, *_count(jobs), given.seed)
+            jobs = [(m, engine.submit(_job(name, m, given.suite, given.seed))) for m in made]
+            counts, alive = _sorted_out(engine, name, *_count(jobs), given.suite, given.seed)
             survivors += [(name, m) for m in alive]
             totals.update(counts)
             if judged := counts["killed"] + counts["survived"]:
                 worst = min(worst, counts["killed"] / judged)
             print(_row(name, counts), flush=True)
             if given.json:
-                results.write(given.json, name, _result(counts, alive))
+                results.write(given.json, name, {"suite": given.suite, **_result(counts, alive)})
     print(_row("all", totals))
     print("\nSurvivors:\n")
     for name, m in survivors:
@@ -66,7 +67,7 @@ def main() -> int:
 
 
 def _sorted_out(
-    engine: LocalEngine, name: str, counts: Counter[str], alive: list[Mutant], seed: int
+    engine: LocalEngine, name: str, counts: Counter[str], alive: list[Mutant], suite: str, seed: int
 ) -> tuple[Counter[str], list[Mutant]]:
     """The counts with listed equivalents apart, and the survivors that remain. An equivalent that fails is killed."""
     rest = []
@@ -74,7 +75,7 @@ def _sorted_out(
         if not reason(name, mutant):
             rest.append(mutant)
             continue
-        further = [engine.submit(_job(name, mutant, seed + 1 + number)) for number in range(AGREEMENT_SEEDS)]
+        further = [engine.submit(_job(name, mutant, suite, seed + 1 + number)) for number in range(AGREEMENT_SEEDS)]
         agrees = all(f.result().status is Status.PASSED for f in further)
         counts["survived"] -= 1
         counts["equivalent" if agrees else "killed"] += 1
@@ -97,8 +98,8 @@ def _result(counts: Counter[str], alive: list[Mutant]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _job(name: str, mutant: Mutant, seed: int) -> Job:
-    return Job(name, mutant.source.encode(), suite="quick", seed=seed, limits=LIMITS, fail_fast=True)
+def _job(name: str, mutant: Mutant, suite: str, seed: int) -> Job:
+    return Job(name, mutant.source.encode(), suite=suite, seed=seed, limits=LIMITS, fail_fast=True)
 
 
 def _count(jobs: list[tuple[Mutant, Future[Verdict]]]) -> tuple[Counter[str], list[Mutant]]:

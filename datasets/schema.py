@@ -144,7 +144,9 @@ _SETTING = (
     Column("source", pa.string(), "The operator's source: `aten`, `vllm` or `cublas`."),
     Column("env_id", pa.string(), "Gymnasium id of the environment, such as `kgb/aten-softmax-v0`."),
     Column(
-        "suite", pa.string(), "Case grid: `paper`, `quick` or `smoke`. Results of different suites are not comparable."
+        "suite",
+        pa.string(),
+        "Case grid: `paper`, `quick`, `smoke` or `wide`. Results of different suites are not comparable.",
     ),
     Column(
         "platform",

@@ -130,7 +130,7 @@ class KernelEnv(gymnasium.Env[ObservationDict, ActionDict]):
         """
         Args:
             pool: globs of the operators that this id stands for; set by registration.
-            suite: `paper`, `quick`, `smoke`; `auto` is the platform's.
+            suite: `paper`, `quick`, `smoke`, `wide`; `auto` is the platform's.
             platform: `nvidia`, `cpu`, …; `auto` is what this machine has.
             operators: globs that narrow the pool.
             split: `train`, `validation` or `test`: narrows the pool to one split.

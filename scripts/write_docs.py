@@ -40,19 +40,19 @@ def operators() -> str:
 
 
 HEAD = (
-    "| operator | interfaces | k `paper` (timed) | extra | k `quick` | extra | gold on CPU, s | gold on a GPU | s | S_i "
+    "| operator | interfaces | k `paper` (timed) | extra | k `quick` | extra | beyond | gold on CPU, s | gold on a GPU | s | S_i "
     "| largest | mutants killed |"
 )
-RULE = "|---|---|--:|--:|--:|--:|--:|---|--:|--:|--:|--:|"
+RULE = "|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|--:|--:|"
 
 
 def _row(entry: dict[str, Any], measured: dict[str, dict[str, Any]]) -> str:
-    k, extra, timed = entry["k"], entry["k_extra"], entry["k_timed"]
+    k, extra, beyond, timed = (entry[name] for name in ("k", "k_extra", "k_beyond", "k_timed"))
     cpu, device, mutation = measured["cpu"], measured["device"], measured["mutation"]
     cells = [
         f"`{entry['name']}`",
         ", ".join(f"`{name}`" for name in entry["interfaces"]),
-        f"{k['paper']} ({timed['paper']})", str(extra["paper"]), str(k["quick"]), str(extra["quick"]),
+        f"{k['paper']} ({timed['paper']})", str(extra["paper"]), str(k["quick"]), str(extra["quick"]), str(beyond["wide"]),
         _seconds(cpu),
         "" if not device else f"{'clean' if device['clean'] else device['status']}, {device['right']} of {device['cases']}",
         f"{device['seconds']:.0f}" if device else "",

@@ -21,7 +21,7 @@ Op = Annotated[
 ]
 File = Annotated[str, typer.Argument(metavar="FILE", help="A Python module with the kernels; - reads standard input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Suite = Annotated[str, typer.Option(help="Case grid: auto, paper, quick or smoke.")]
+Suite = Annotated[str, typer.Option(help="Case grid: auto, paper, quick, smoke or wide.")]
 Place = Annotated[str, typer.Option(help="Where kernels run: auto, cpu, nvidia, … (`kgb doctor` lists them).")]
 Targets = Annotated[
     list[str] | None,
@@ -109,7 +109,7 @@ def compile_(
     op: Op,
     file: File,
     target: Targets = None,
-    suite: Annotated[str, typer.Option(help="Whose launches: smoke, quick, paper or auto.")] = "smoke",
+    suite: Annotated[str, typer.Option(help="Whose launches: smoke, quick, wide, paper or auto.")] = "smoke",
     platform: Place = "auto",
     time_limit: Annotated[float | None, typer.Option(help="Wall seconds for each target; 120 by default.")] = None,
     as_json: Json = False,

@@ -46,6 +46,7 @@ def build() -> list[Entry]:
                 "interfaces": [i.name for i in operator.interfaces],
                 "k": {suite: c["k"] for suite, c in counts.items()},
                 "k_extra": {suite: c["k_extra"] for suite, c in counts.items()},
+                "k_beyond": {suite: c["k_beyond"] for suite, c in counts.items()},
                 "k_timed": {suite: c["k_timed"] for suite, c in counts.items()},
             }
         )

@@ -31,7 +31,7 @@ def list_operators(source: str | None, as_json: bool) -> None:
         table.add_column(f"k {suite}", justify="right")
     table.add_column("interfaces", overflow="fold")
     for entry in found:
-        counts = [str(entry["k"][s] + entry["k_extra"][s]) for s in suites]
+        counts = [str(entry["k"][s] + entry["k_extra"][s] + entry["k_beyond"][s]) for s in suites]
         table.add_row(entry["name"], entry["env_id"], *counts, ", ".join(entry["interfaces"]))
     out = console()
     out.print(table)
@@ -82,7 +82,7 @@ def _plain(operator: Operator, suite: str, prompt: str | None, cases: bool) -> d
         "flags": _flags(operator),
         "left_out": [{"interface": name, "reason": reason} for name, reason in operator.left_out],
     }
-    for count in ("k", "k_extra", "k_timed"):
+    for count in ("k", "k_extra", "k_beyond", "k_timed"):
         found[count] = {s: operator.counts(s)[count] for s in SUITES}
     if prompt is not None:
         found["prompt"] = prompt
@@ -125,7 +125,9 @@ def _print(operator: Operator) -> None:
     out.print("[bold]cases[/]")
     for suite in SUITES:
         counts = operator.counts(suite)
-        out.print(f"  {suite:8} {counts['k']:5} of the paper, {counts['k_extra']} extra, {counts['k_timed']} timed")
+        beyond = f", {counts['k_beyond']} beyond" if counts["k_beyond"] else ""
+        told = f"{counts['k']:5} of the paper, {counts['k_extra']} extra{beyond}, {counts['k_timed']} timed"
+        out.print(f"  {suite:8} {told}")
     flags = [name for name, on in _flags(operator).items() if on and name != "kernel_required"]
     flags += [] if operator.kernel_required else ["no kernel needed"]
     if flags:

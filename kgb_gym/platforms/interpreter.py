@@ -3,7 +3,8 @@
 As released (3.6 to 3.9) it keeps bfloat16 as bit patterns and computes on those: `+`, `<`, `tl.dot`, `tl.sum`, casts to
 and from integers and fp64 give nonsense, and fp32 → bfloat16 truncates where every GPU rounds to nearest even. It also
 ignores `input_precision`, so that fp32 products which a GPU would make in TF32 look exact, and passes floating-point
-arguments on in double precision, where every GPU gets fp32. `repair` puts these right in
+arguments on in double precision, where every GPU gets fp32; and a comparison of two numbers keeps their type, so that
+it cannot be combined with a block of bools. `repair` puts these right in
 the running process. Not covered: atomics on bfloat16, fp8 arithmetic, the approximations of `ex2.approx` and its like.
 """
 
@@ -100,6 +101,15 @@ def repair() -> None:
 
         return op
 
+    def as_bool(original: Callable[..., Any]) -> Callable[..., Any]:
+        def op(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(self, *args, **kwargs)
+            return handle(result.data, tl.int1) if result.data.dtype == np.bool_ else result
+
+        return op
+
+    for name in (n for n in dir(builder) if n.startswith(("create_fcmp", "create_icmp"))):
+        setattr(builder, name, as_bool(getattr(builder, name)))
     for name in (*_ARITHMETIC, *_COMPARISONS):
         if hasattr(builder, name):
             setattr(builder, name, through_float32(getattr(builder, name), name in _ARITHMETIC))

@@ -45,7 +45,7 @@ def render(
     Args:
         operator: what is asked.
         platform: where it will run, or its name.
-        suite: `paper`, `quick` or `smoke`; `auto` is the platform's.
+        suite: `paper`, `quick`, `smoke` or `wide`; `auto` is the platform's.
         agentic: with verification, workflow and performance modules (Table 5), instead of an answer in one go.
         tools: JSON schemas of the tools that an agent may call; without them it is told a command.
         command: what verifies `kernel.py` in the agent's work folder; by default `kgb verify` with its arguments.
@@ -161,6 +161,7 @@ def _cached(
         "written": any(i.returns_written for i in operator.interfaces),
         "grids": facts.grids(operator, suite),
         "counts": operator.counts(suite),
+        "dtypes": facts.dtypes(operator, suite),
         "tools": tools,
         "command": command,
         "wrapper": chain.wrapper_source(operator) if operator.source == "vllm" else "",

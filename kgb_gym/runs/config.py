@@ -27,7 +27,7 @@ class RunConfig:
     operators: tuple[str, ...]
     """Ids, `source/name`, in the order in which they are begun."""
     suite: str
-    """`paper`, `quick` or `smoke`."""
+    """`paper`, `quick`, `smoke` or `wide`."""
     platform: str
     """A name of `kgb_gym.platforms.PLATFORMS`."""
     seed: int = 0

@@ -9,7 +9,7 @@ from kgb_gym.operators.grids import FLOATING, Params
 
 _TENSOR: tuple[Params, ...] = (
     {"shape": (33,), "dtype": "int8", **KINDS},
-    {"shape": (5, 11), "dtype": "float32", "number": "other", "scalar": 3},
+    {"shape": (5, 11), "dtype": "float32", "number": "other", "scalar": 3, "origin": "beyond"},
 )
 _MODE: tuple[Params, ...] = (
     {"shape": (10, 11), "dtype": "float32", "kind": "rows", "other_kind": "columns", "mode": "trunc"},

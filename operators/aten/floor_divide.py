@@ -10,7 +10,7 @@ from kgb_gym.operators.policy import Policy
 _FURTHER: tuple[Params, ...] = (
     {"shape": (77,), "dtype": "int8", **KINDS},
     {"shape": (41,), "dtype": "uint8", **KINDS},
-    {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5},
+    {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5, "origin": "beyond"},
     {"shape": (5,), "dtype": "bool", **KINDS, "origin": "beyond"},
 )
 _SCALAR: tuple[Params, ...] = (

@@ -17,7 +17,7 @@ _AWKWARD = points(
     {"shape": (37,), "N": 11, "dtype": "float16", "bias": True},
     {"shape": (3, 9, 33), "N": 21, "dtype": "bfloat16", "layout": "sliced", "bias": True},
     {"shape": (3, 5, 4, 20), "N": 6, "dtype": "float32", "weight_layout": "transposed"},
-    {"shape": (4, 0), "N": 5, "dtype": "float32", "bias": True},
+    {"shape": (4, 0), "N": 5, "dtype": "float32", "bias": True, "origin": "beyond"},
     {"shape": (0, 3), "N": 5, "dtype": "float32"},
     {"shape": (17, 130), "N": 19, "dtype": "float32", "layout": "dilated", "weight_layout": "sliced"},
     {"shape": (21, 37), "N": 18, "dtype": "float32", "layout": "transposed", "bias": True, "bias_layout": "dilated"},

@@ -10,7 +10,7 @@ from kgb_gym.operators.grids import REAL
 _FURTHER = (
     {"shape": (33,), "dtype": "bool"},
     {"shape": (77,), "dtype": "int8", "other_dtype": "int64"},
-    {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5},
+    {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5, "origin": "beyond"},
     {"shape": (61, 53), "dtype": "complex64", "other_layout": "transposed"},
 )
 _SCALARS = ({"shape": (39,), "dtype": "int32", "scalar": 7}, {"shape": (21,), "dtype": "bool", "scalar": 1.5})

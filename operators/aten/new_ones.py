@@ -12,7 +12,7 @@ _CASES = points(
     {"shape": (3, 1037), "dtype": "float16", "of": ()},
     {"shape": (5, 7), "dtype": "float32", "to": "int32"},
     {"shape": (5, 7), "dtype": "bool", "to": "float64", "device": True},
-    {"shape": (4, 3, 2, 3, 2, 2), "dtype": "int64", "of": (0,)},
+    {"shape": (4, 3, 2, 3, 2, 2), "dtype": "int64", "of": (0,), "origin": "beyond"},
     {"shape": (3, -1), "dtype": "float32", "origin": "beyond"},
     *({"shape": (7, 9), "dtype": d} for d in ("bool", "uint8", "int16", "float64", "complex64")),
 )

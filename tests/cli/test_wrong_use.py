@@ -13,7 +13,7 @@ SOFTMAX = "aten/softmax"
         (["show", "cublas::cublasSgem_v2"], "Did you mean cublas/Sgemm_v2"),
         (["show", "zzz"], "`kgb list` shows all"),
         (["list", "--source", "cudnn"], "use one of aten, vllm, cublas"),
-        (["show", SOFTMAX, "--suite", "huge"], "use auto, paper, quick, smoke"),
+        (["show", SOFTMAX, "--suite", "huge"], "use auto, paper, quick, smoke, wide"),
         (["show", SOFTMAX, "--platform", "tpu"], "use auto, amd, ascend, cpu"),
         (["verify", "vllm/rms_norm", "absent.py", "--platform", "emu-a"], "no vllm operator on emu-a: an emulation is"),
         (["run", "--method", "gold", "--out", "x", "--platform", "emu-b"], "`--operators 'aten/*'`, `kgb/mc-v0`"),

@@ -41,7 +41,7 @@ _TENSOR = points(
     # fp32 holds this alpha: scalars of kernels are fp32.
     {"shape": (5, 21), "dtype": "float64", "alpha": 0.125, "layout": "sliced"},
     {"shape": (63,), "dtype": "float32", "kind": "special", "alpha": -1},
-    {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5},
+    {"shape": (29,), "dtype": "int64", "number": "other", "scalar": 2.5, "origin": "beyond"},
     {"shape": (3,), "dtype": "float32", "other": (2,), "origin": "beyond"},
 )
 _QUICK_SCALAR = points(
@@ -146,7 +146,7 @@ _IN_PLACE = points(
     {"shape": (5, 21), "dtype": "float64", "alpha": 0.125, "layout": "offset"},
     {"shape": (13, 13), "dtype": "float32", "share": "self", "alpha": 3},
     {"shape": (63,), "dtype": "float32", "kind": "special", "alpha": -1},
-    {"shape": (15,), "dtype": "bfloat16", "number": "other", "scalar": 2.5, "alpha": 2},
+    {"shape": (15,), "dtype": "bfloat16", "number": "other", "scalar": 2.5, "alpha": 2, "origin": "beyond"},
     {"shape": (3,), "dtype": "float32", "other": (2, 3), "origin": "beyond"},
     {"shape": (3, 5), "dtype": "float32", "layout": "expanded", "origin": "beyond"},
 )
