@@ -137,6 +137,10 @@ class Interface:
         """The name of the Python function that a submission defines: the overload with `.` turned into `_`."""
         return self.name.replace(".", "_")
 
+    def beyond(self, which: Callable[[Params], bool]) -> Interface:
+        """The interface with those points of its grids marked as more than a clean pass asks."""
+        return replace(self, grids={name: tuple(g.beyond(which) for g in grids) for name, grids in self.grids.items()})
+
     def cases(self, suite: str) -> tuple[Case, ...]:
         """Every case of one suite, in a fixed order, without repetitions."""
         if suite not in self._suites:

@@ -32,8 +32,9 @@ class Policy:
     """Whether a `copy` may convert floating point to integers or to 8-bit floats, or anything to bool (which computes
     `x != 0`). False for operators whose answer such a conversion would give: rounding, quantisation, comparison with zero, complex parts."""
     inputs_only: bool = False
-    """Whether copies may only make a whole input readable: neither a part of it nor a repetition is copied, and what is
-    returned lies in memory that no copy went to. For operators that copies of parts would answer."""
+    """Whether copies are of whole tensors only, without a part or a repetition: of an input, for kernels to read; of what
+    kernels have written, to the whole of another tensor. What is returned holds nothing copied from an input. For
+    operators that copies of parts would answer."""
     deny_ops: frozenset[str] = frozenset()
     """ATen operator names that are refused although their verb is allowed: the operator's own family."""
     allow_ops: frozenset[str] = frozenset()
@@ -45,8 +46,9 @@ class Policy:
         lines = [f"Allowed around your kernels: {'; '.join(words)}."]
         if self.inputs_only:
             lines.append(
-                "Only a whole input may be copied, for your kernels to read: not a part of it, nor a repetition; and what "
-                "you return lies in memory that no copy went to."
+                "Only whole tensors may be copied, no parts and no repetitions: an input, for your kernels to read; what "
+                "your kernels have written, to the whole of another tensor. What you return holds nothing that was copied "
+                "from an input."
             )
         if not self.lossy_copy and "copy" in self.allow:
             lines.append(
@@ -60,8 +62,8 @@ class Policy:
 NO_COPY = Policy(allow=frozenset({"alloc", "view", "metadata", "fill"}))
 """For operators that any copy would answer: copying is a kernel's business."""
 
-RESHAPED_INPUTS = Policy(allow=NO_COPY.allow | {"reshape"}, inputs_only=True)
+RESHAPED_INPUTS = Policy(allow=NO_COPY.allow | {"reshape", "place"}, inputs_only=True)
 """For operators that are a copy themselves: an input may still be flattened for a kernel."""
 
-CONVERTED_INPUTS = Policy(allow=NO_COPY.allow | {"copy", "reshape"}, inputs_only=True)
+CONVERTED_INPUTS = Policy(allow=RESHAPED_INPUTS.allow | {"copy"}, inputs_only=True)
 """For operators that copies of parts would answer, side by side in one memory or cut out of an input."""

@@ -1,7 +1,7 @@
 """Freshness: a submission may keep configuration between calls, never answers.
 
-After all cases one of them, drawn for this submission, is recorded a second time in the very same memory, at the same
-addresses, with other values in it. Everything that a wrapper could recognise is as it was, so the two records must be
+One case, drawn for this submission, is recorded again at once, and a third time after all others, each time with the very
+same tensors and other values in them. Everything that a wrapper could recognise is as it was, so the records must be
 equal: a difference means that launches, grids, scalars or data movement follow the values or what earlier calls left.
 Not covered: cases that are not drawn; every one of them is still played on values and addresses of its own.
 """
@@ -29,16 +29,18 @@ def first_candidate(session: Session) -> int | None:
     return derive(job, "again") % len(session.trials) // 2
 
 
-def question(session: Session, trial: Trial) -> tuple[dict[str, Any], list[memoryview]] | None:
-    """Asks for the trial's case again, with other values; None if its call takes no tensor or is another call then."""
+def question(session: Session, trial: Trial, which: str = "") -> tuple[dict[str, Any], list[memoryview]] | None:
+    """Asks for the trial's case again, with other values (and others for another `which`); None if its call takes no tensor or is another call then."""
     make = trial.interface.call
     call = make(Maker(derive(session.job, trial.case.id, "record"), tiled=True), trial.case.params)
     first, blobs = pack(call)
-    tree, others = pack(make(Maker(derive(session.job, trial.case.id, "record again"), tiled=True), trial.case.params))
+    tree, others = pack(
+        make(Maker(derive(session.job, trial.case.id, f"record again{which}"), tiled=True), trial.case.params)
+    )
     if not others or _geometry(first) != _geometry(tree) or [len(b) for b in blobs] != [len(b) for b in others]:
         return None
     # `first`, so that a generator is seeded as before
-    question = {"interface": trial.case.interface, "call": first, "again": True, "last": True}
+    question = {"interface": trial.case.interface, "call": first, "again": True, "last": not which}
     return {**question, "readable": readable(session.operator, trial.interface, call)}, others
 
 

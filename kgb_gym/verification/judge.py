@@ -299,21 +299,33 @@ def _raised(error: dict[str, Any], doing: str) -> Failure:
 
 
 def _record_all(session: Session, recorder: Worker) -> None:
-    """Have every case recorded, and a drawn one a second time after all others (see `freshness`)."""
+    """Have every case recorded, and a drawn one again, at once and after all others (see `freshness`)."""
     wanted = freshness.first_candidate(session)
     kept: Trial | None = None
     for number, trial in enumerate(session.trials):
         keep = kept is None and wanted is not None and number >= wanted
         _record(session, recorder, trial, keep=keep, last=trial is session.trials[-1])
-        kept = trial if keep and trial.raised is None else kept
-    if kept is None or (asked := freshness.question(session, kept)) is None:
+        if keep and trial.raised is None:
+            kept = trial
+            _record_again(session, recorder, trial, " at once")
+    if kept is not None:
+        _record_again(session, recorder, kept, "")
+
+
+def _record_again(session: Session, recorder: Worker, trial: Trial, which: str) -> None:
+    """Have a case recorded once more, on the same tensors with other values in them, and compare.
+
+    Raises:
+        Failure: the record is another one.
+    """
+    if (asked := freshness.question(session, trial, which)) is None:
         return
     question, blobs = asked
     answer, _ = _ask(session, recorder, question, blobs, seconds=session.job.limits.call_s,
-                     doing=f"recording {kept.case.id} again")  # fmt: skip
-    again = Trial(kept.case, kept.interface)
+                     doing=f"recording {trial.case.id} again")  # fmt: skip
+    again = Trial(trial.case, trial.interface)
     _take(session, again, answer)
-    freshness.compare(kept, again)
+    freshness.compare(trial, again)
 
 
 def _record(session: Session, recorder: Worker, trial: Trial, *, keep: bool, last: bool) -> None:

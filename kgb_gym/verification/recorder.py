@@ -13,12 +13,14 @@ import socket
 import sys
 import types
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from kgb_gym.operators.declaration import Call
 from kgb_gym.operators.maker import Seeded
 from kgb_gym.operators.policy import Policy
 from kgb_gym.platforms.guard import Guard
@@ -35,6 +37,28 @@ from kgb_gym.verification.state import Keeper
 from kgb_gym.verification.tensors import over, refill, unpack
 
 MODULE = "submission"
+
+
+@dataclass
+class Kept:
+    """A call that is made again later, on the very same tensors, with other values in them."""
+
+    call: Call = field(default_factory=Call)
+    storages: list[torch.UntypedStorage] = field(default_factory=list)
+
+    def again(
+        self, packed: Mapping[str, Any], blobs: Sequence[bytearray], device: str
+    ) -> tuple[Call, list[torch.UntypedStorage]]:
+        """The kept call and its memory with these values. A tensor that was resized or moved gets its geometry back."""
+        refill(self.storages, blobs)
+        for tensor, was in zip(self.call.tensors(), over(packed, self.storages, device).tensors(), strict=True):
+            if (tensor.shape, tensor.stride(), tensor.storage_offset()) != (
+                was.shape,
+                was.stride(),
+                was.storage_offset(),
+            ):
+                tensor.set_(was)  # type: ignore[call-overload]
+        return self.call, self.storages
 
 
 def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
@@ -70,7 +94,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     policy = Policy(**rules)
     mount = Mount(head["source"], head["dispatch_key"], {n: f for n, f in functions.items() if callable(f)})
     held.mount = mount
-    kept: list[torch.UntypedStorage] = []
+    kept = Kept()
     while True:
         try:
             question, blobs = wire.receive(sock)
@@ -97,22 +121,20 @@ def _record(
     held: Held,
     mount: Mount,
     recording: Recording,
-    kept: list[torch.UntypedStorage],
+    kept: Kept,
 ) -> dict[str, Any]:
     """Call an interface once; the answer holds the record.
 
-    With `keep` the call's memory is kept, and a later question with `again` puts its values into that memory.
+    With `keep` the call is kept, and later questions with `again` put their values into its memory.
     """
     device, filename = recording.device, recording.filename
     if question.get("again"):
-        storages = kept
-        refill(storages, blobs)
-        call = over(question["call"], storages, device)
+        call, storages = kept.again(question["call"], blobs, device)
         tensors = call.tensors()
     else:
         call, storages, tensors = unpack(question["call"], blobs, device)
     if question.get("keep"):
-        kept[:] = storages
+        kept.call, kept.storages = call, storages
 
     def generator(value: Any) -> Any:
         if isinstance(value, Seeded):
@@ -143,6 +165,8 @@ def _record(
         for leaf in leaves:
             if isinstance(leaf, torch.Tensor) and (type(leaf) is not torch.Tensor or vars(leaf)):
                 recording.stop("contract", "tensor-type", "the returned tensor is not a plain torch.Tensor")
+        if any(vars(tensor) for tensor in tensors):
+            recording.stop("state", "attached", "something was attached to a tensor that was passed in")
         answer["record"] = encode(record)
     except Stopped:
         pass

@@ -20,12 +20,13 @@ def check_policy(record: Record, policy: Policy) -> None:
     """
     draws = 0
     used = {number for number, storage in enumerate(record.storages) if storage.input is not None}
+    inputs, moved = set(used), set(used)
     for step in flat(record.steps):
         verb = {Fill: "fill", Draw: "draw"}.get(type(step), "")
         if isinstance(step, Copy):
             verb = _kind_of_copy(step, record, policy, used)
             if policy.inputs_only:
-                _check_source(step, record)
+                _check_whole(step, record, moved, placed=verb == "place")
         if verb and verb not in policy.allow:
             raise BadRecord(f"not-allowed-{verb}", f"this operator does not allow a {verb} around its kernels")
         used |= _touched(step)
@@ -41,40 +42,56 @@ def check_policy(record: Record, policy: Policy) -> None:
                 f"a conversion from {plain_value(step.src.dtype)} to {plain_value(step.dst.dtype)} computes: "
                 "do it inside a kernel",
             )
+    if policy.inputs_only and any(
+        isinstance(v, View) and v.numel and v.storage in moved - inputs for v in record.returns
+    ):
+        raise BadRecord("copy-returned", "what is returned holds what was copied from an input, not what kernels wrote")
 
 
 def _kind_of_copy(step: Copy, record: Record, policy: Policy, used: set[int]) -> str:
-    """The verb of a copy: `copy` fills an allocation that nothing has used, `reshape` does so without converting (where
-    that alone is allowed), everything else is `place`."""
+    """The verb of a copy: `place` unless it fills an allocation that nothing has used, which is a `copy`; where nothing is
+    converted and only that is allowed, a `reshape`. A conversion is a `copy` wherever it goes, if copies are forbidden."""
     dst, src = step.dst, step.src
-    dense = _geometry(dst) in ((0, ((dst.nbytes, 1),)), (0, ()))
-    if dst.numel and (dst.storage in used or not dense or dst.nbytes != record.storages[dst.storage].nbytes):
-        return "place"
     plain = (dst.dtype, dst.conj, dst.neg) == (src.dtype, src.conj, src.neg)
-    return "reshape" if plain and "reshape" in policy.allow and "copy" not in policy.allow else "copy"
+    if "copy" not in policy.allow and not plain:
+        return "copy"
+    fresh = dst.storage not in used and _fills(dst, record)
+    if dst.numel and not fresh:
+        return "place"
+    return "reshape" if "reshape" in policy.allow and "copy" not in policy.allow else "copy"
 
 
-def _check_source(step: Copy, record: Record) -> None:
-    """Whether a copy makes a whole input readable, and no more.
+def _check_whole(step: Copy, record: Record, moved: set[int], placed: bool) -> None:
+    """Whether a copy is of a whole tensor: an input to fresh memory, or what kernels wrote to the whole of another tensor.
+
+    Args:
+        step: the copy.
+        record: what it belongs to.
+        moved: inputs, and memory to which something of theirs has been copied; the step's target joins.
+        placed: it goes to memory that has been used.
 
     Raises:
-        BadRecord: it takes a part or a repetition, or goes where the answer lies.
+        BadRecord: it takes a part or a repetition, or places what no kernel wrote.
     """
-    src, storage = step.src, record.storages[step.src.storage]
-    given = {_place(view) for view in record.arguments}
-    own = storage.input is None and _geometry(src) == (0, ((storage.nbytes, 1),))
-    if src.numel and _place(src) not in given and not own:
-        raise BadRecord(
-            "part-copied", "a copy takes a part of an input, or repeats it: that is a kernel's business here"
-        )
-    if any(isinstance(v, View) and v.storage == step.dst.storage and v.numel for v in record.returns):
-        raise BadRecord(
-            "copy-returned", "what is returned lies in memory that was copied to, not written by kernels alone"
-        )
+    dst, src = step.dst, step.src
+    given = {(view.storage, _geometry(view)) for view in record.arguments}
+    for view in (src, dst) if placed else (src,):
+        if view.numel and (view.storage, _geometry(view)) not in given and not _fills(view, record):
+            raise BadRecord(
+                "part-copied", "a copy takes a part of a tensor, or repeats it: that is a kernel's business here"
+            )
+    if src.storage in moved:
+        if placed and src.numel:
+            raise BadRecord(
+                "input-placed", "an input, or its copy, is copied to memory in use: that is a kernel's business"
+            )
+        moved.add(dst.storage)
 
 
-def _place(view: View) -> tuple[int, tuple[int, tuple[tuple[int, int], ...]]]:
-    return view.storage, _geometry(view)
+def _fills(view: View, record: Record) -> bool:
+    """Whether a view is all of an allocation."""
+    storage = record.storages[view.storage]
+    return storage.input is None and _geometry(view) == (0, ((storage.nbytes, 1),))
 
 
 def _geometry(view: View) -> tuple[int, tuple[tuple[int, int], ...]]:

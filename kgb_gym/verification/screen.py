@@ -54,6 +54,8 @@ class _Screen(ast.NodeVisitor):
         """Harmless builtins that the module uses as names of its own, such as a parameter called `input`."""
         self.modules: dict[str, tuple[str, ...]] = {}
         """Names bound to imported modules or to names from them, as dotted paths."""
+        self.classes = 0
+        """How many classes are being read: only there is `self` an object of the submission's own."""
         self.compared: set[ast.AST] = set()
         """Names that are only compared with None."""
 
@@ -118,7 +120,8 @@ class _Screen(ast.NodeVisitor):
             else:
                 self.path(node, full)
             return
-        if isinstance(node.ctx, (ast.Store, ast.Del)) and not (path and len(path) == 2 and path[0] == "self"):
+        own = self.classes > 0 and path and len(path) == 2 and path[0] == "self"
+        if isinstance(node.ctx, (ast.Store, ast.Del)) and not own:
             self.report(
                 node, "patch", f"assigns to the attribute {node.attr!r} of an object that is not its own `self`"
             )
@@ -249,7 +252,9 @@ class _Screen(ast.NodeVisitor):
                 self.report(node, "subclass", f"the class {node.name} derives from {'.'.join(full)}")
         if node.keywords:
             self.report(node, "dynamic-class", f"the class {node.name} has a metaclass or class arguments")
+        self.classes += 1
         self.generic_visit(node)
+        self.classes -= 1
 
 
 def _why(rule: str) -> str:

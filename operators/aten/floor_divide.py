@@ -29,7 +29,7 @@ OPERATOR = Operator(
             dtypes=("float32", "int16", "int32", "int64", "float16", "bfloat16"),
             further=_FURTHER,
             few=True,
-        ),
+        ).beyond(lambda p: p.get("kind") == "rows"),  # of infinities
         pairs.number("floor_divide.Scalar", kind="eighths", scalars=(0.25, -1.5, 3), further=_SCALAR),
         pairs.out("floor_divide.out", tensor_tensor, base=KINDS),
         pairs.out("floor_divide.Scalar_out", tensor_scalar, base=_NUMBER, casts=False, broadcasts=False),

@@ -10,7 +10,7 @@ _VALUES = (3.1415926, 2, False)
 
 def _in_double(point: Params) -> bool:
     """Whether the number is one that fp32, in which numbers reach kernels, does not hold."""
-    return point["dtype"] == "float64" and point["value"] == _VALUES[0]
+    return bool(point["dtype"] == "float64" and point["value"] == _VALUES[0])
 
 
 _CASES = points(

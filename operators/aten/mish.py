@@ -15,7 +15,8 @@ _RELATIVE = conditioned(torch.nn.functional.mish, lambda x: 1 + torch.nn.functio
 
 def _scale(arguments: Arguments) -> torch.Tensor:
     """Beside the rounding of the argument, that of 1 + exp(x), whose logarithm is taken."""
-    return _RELATIVE(arguments) + arguments["self"].double().abs().nan_to_num(posinf=0.0, neginf=0.0)
+    x: torch.Tensor = arguments["self"].double()
+    return _RELATIVE(arguments) + x.abs().nan_to_num(posinf=0.0, neginf=0.0)
 
 
 OPERATOR = Operator(

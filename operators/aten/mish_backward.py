@@ -22,11 +22,11 @@ def build(make: Maker, *, shape: Sequence[int], dtype: torch.dtype, **more: Any)
 
 
 def _scale(arguments: Arguments) -> torch.Tensor:
-    """Both terms of the derivative by magnitude, with the condition of the exponential."""
+    """Both terms of the derivative by magnitude, with the condition of the exponential; and the rounding of 1 + exp(x)."""
     x = arguments["self"].double()
     inner = torch.tanh(torch.nn.functional.softplus(x))
     slope = inner + x.abs() * torch.sigmoid(x) * (1 - inner * inner)
-    return backward.of_gradient(arguments, slope * (1 + x.abs().clamp(max=100.0)))
+    return backward.of_gradient(arguments, slope * (1 + x.abs().clamp(max=100.0)) + 1)
 
 
 OPERATOR = Operator(

@@ -1,10 +1,12 @@
 """The negative bit carried out (aten::resolve_neg)."""
 
+from dataclasses import replace
+
 from kgb_gym.operators.aten.families import views
 from kgb_gym.operators.compare import Exact
 from kgb_gym.operators.declaration import Operator
 from kgb_gym.operators.grids import points
-from kgb_gym.operators.policy import NO_COPY
+from kgb_gym.operators.policy import CONVERTED_INPUTS
 
 _CASES = points(
     {"shape": (), "dtype": "float32", "bit": "neg"},
@@ -43,7 +45,7 @@ OPERATOR = Operator(
     ),
     view=True,
     strides=True,
-    policy=NO_COPY,
+    policy=replace(CONVERTED_INPUTS, deny_ops=frozenset({"resolve_conj", "resolve_neg"})),
     exemptions=(views.SAME_VALUES,),
     family="views",
 )

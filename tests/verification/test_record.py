@@ -279,6 +279,7 @@ def moved(src, dst, returned, nbytes=64):
     return Record(storages, (Copy(dst, src),), (returned,), (INPUT,))
 
 
+TWO = (Storage(64, 0, torch.float32), Storage(64), Storage(64))
 TURNED = View(0, torch.float32, (4, 4), (1, 4), 0)
 FLAT = View(1, torch.float32, (16,), (1,), 0)
 ROW, FIRST_ROW = View(1, torch.float32, (4,), (1,), 0), View(0, torch.float32, (4,), (1,), 0)
@@ -316,10 +317,28 @@ def test_an_input_is_copied_whole_and_only_to_be_read():
         (moved(repeated, twice, ELSEWHERE, 128), "part-copied"),
         (moved(windows, of_windows, ELSEWHERE, 208), "part-copied"),
         (moved(INPUT, MADE, MADE), "copy-returned"),
+        (Record(TWO, (Copy(MADE, INPUT), Copy(ELSEWHERE, MADE)), (ELSEWHERE,), (INPUT,)), "copy-returned"),
+        (Record(TWO, (Copy(MADE, INPUT), Fill(ELSEWHERE, 0), Copy(ELSEWHERE, MADE)), (), (INPUT,)), "input-placed"),
+        (Record(TWO, (Copy(INPUT, INPUT),), (), (INPUT,)), "input-placed"),
+        (Record(TWO, (Fill(ROW, 0), Copy(FIRST_ROW, ROW)), (), (INPUT,)), "part-copied"),
     ):
         with pytest.raises(BadRecord) as caught:
             check_policy(record, CONVERTED_INPUTS)
         assert caught.value.rule == rule
+
+
+def test_what_kernels_wrote_may_be_placed_whole():
+    launch = Launch("k", (1, 1, 1), {"x": MADE}, {}, None)
+    check_policy(Record(TWO, (launch, Copy(INPUT, MADE)), (), (INPUT,)), CONVERTED_INPUTS)
+    check_policy(Record(TWO, (launch, Copy(TURNED, MADE)), (), (INPUT,)), RESHAPED_INPUTS)
+    half = View(1, torch.float16, (4, 4), (4, 1), 0)
+    made = Record(
+        (TWO[0], Storage(32), TWO[2]), (Launch("k", (1, 1, 1), {"x": half}, {}, None), Copy(INPUT, half)), (), (INPUT,)
+    )
+    check_policy(made, CONVERTED_INPUTS)
+    with pytest.raises(BadRecord) as caught:
+        check_policy(made, RESHAPED_INPUTS)
+    assert caught.value.rule == "not-allowed-copy"
 
 
 def test_reshaping_alone_converts_nothing():

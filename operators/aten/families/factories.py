@@ -21,8 +21,8 @@ from kgb_gym.operators.grids import FLOATS, POINTWISE, Params, jitter_shape, pai
 from kgb_gym.operators.maker import Maker
 from kgb_gym.operators.policy import Policy
 
-POLICY = Policy(allow=frozenset({"alloc", "view", "metadata"}))
-"""Neither a fill nor a copy (which would spread one element): the numbers come from kernels."""
+POLICY = Policy(allow=frozenset({"alloc", "view", "metadata", "place"}), inputs_only=True)
+"""Neither a fill nor a copy that would spread one element: the numbers come from kernels."""
 
 HERE = torch.device("cpu")
 PAPER_DTYPES = ("bool", "int16", "int32", "int64", "float16", "float32", "bfloat16", "float64")
