@@ -48,6 +48,14 @@ ATEN: tuple[Equivalent, ...] = (
         ("aten/i0",), "constant_off_by_one", "20", "21", "between 20 and 21 both series are exact to fp64's roundoff",
     ),
     Equivalent(
+        ("aten/mish_backward",), "constant_off_by_one", "20", "21",
+        "where the argument is above the cut-off, both branches round to the same number",
+    ),
+    Equivalent(
+        ("aten/binary_cross_entropy_with_logits",), "mask_off_by_one", "x < 0", "x <= 0",
+        "where the logit is zero, the product is zero whatever its other factor",
+    ),
+    Equivalent(
         ("aten/mish", "aten/mish_backward"), "constant_off_by_one", "20", "19",
         "where the argument is above the cut-off, both branches round to the same number",
     ),
