@@ -279,7 +279,8 @@ class _Gate:
 
 def _memory_order(tensor: torch.Tensor) -> list[int]:
     """The dimensions from the widest stride to the narrowest: flattened in this order, dense tensors are not copied."""
-    return sorted(range(tensor.dim()), key=lambda d: -int(tensor.stride(d)))
+    strides = tensor.stride()
+    return sorted(range(tensor.dim()), key=lambda d: -strides[d])
 
 
 def _difference(target: Target, got: torch.Tensor, top: float, index: tuple[int, ...], count: int) -> Difference:
