@@ -152,26 +152,39 @@ class Close:
         return self._walk(target, got, arguments, widen, brief=True).strict
 
     def _walk(self, target: Target, got: torch.Tensor, arguments: Arguments, widen: float, *, brief: bool) -> Check:
-        """Compare block by block, which keeps temporaries in cache; a block that is plainly right costs little."""
+        """Compare block by block in the order of memory, which keeps temporaries in cache; a block that is plainly right
+        costs little, and S is worked out when a block first needs it."""
         assert target.precise is not None
         if target.item is not None:
             arguments = {n: v[target.item] if isinstance(v, list) else v for n, v in arguments.items()}
         gate = self._gate(got.dtype, arguments, widen, own=self.scale is not None)
-        scale = torch.as_tensor(self.scale(arguments) if self.scale else math.nan, dtype=torch.float64)
-        own_scale = self.scale is not None
-        one = scale.numel() == 1
-        flat_scale = scale.reshape(()) if one else scale.broadcast_to(got.shape).reshape(-1)
-        parts = [got.reshape(-1), target.reference.reshape(-1), target.precise.reshape(-1)]
+        order = _memory_order(target.reference)
+
+        def flat(tensor: torch.Tensor) -> torch.Tensor:
+            return tensor.permute(order).reshape(-1)
+
+        scale: torch.Tensor | None = None
+        own_scale = self.scale
+        parts = [flat(t) for t in (got, target.reference, target.precise)]
         kept = None
         if target.touched is not None:
-            kept = (~target.touched & ~same_bytes(got, target.reference)).reshape(-1)
+            kept = flat(~target.touched & ~same_bytes(got, target.reference))
         strict, paper, worst, count = True, True, (-1.0, 0), 0
-        for start in range(0, got.numel(), BLOCK):
-            value, reference, precise = (p[start : start + BLOCK] for p in parts)
-            local = flat_scale[start : start + BLOCK] if flat_scale.dim() else flat_scale if own_scale else None
-            here = kept[start : start + BLOCK] if kept is not None else None
-            if gate.plainly_right(value, reference, precise, local) and (here is None or not bool(here.any())):
+        step = BLOCK * torch.get_num_threads()
+        for start in range(0, got.numel(), step):
+            value, reference, precise = (p[start : start + step] for p in parts)
+            here = kept[start : start + step] if kept is not None else None
+            touched = here is None or not bool(here.any())
+            if touched and gate.plainly_right(value, reference, precise, 0.0 if own_scale else None):
                 continue
+            local = None
+            if own_scale is not None:
+                if scale is None:
+                    scale = torch.as_tensor(own_scale(arguments), dtype=torch.float64)
+                    scale = scale.reshape(()) if scale.numel() == 1 else flat(scale.broadcast_to(got.shape))
+                local = scale[start : start + step] if scale.dim() else scale
+                if touched and gate.plainly_right(value, reference, precise, local):
+                    continue
             strict_bad, paper_bad, error = gate.masks(value, reference, precise, local)
             if here is not None:
                 strict_bad, paper_bad = strict_bad | here, paper_bad | here
@@ -183,8 +196,11 @@ class Close:
             error = torch.where(bad, torch.nan_to_num(error, nan=math.inf, posinf=math.inf), -1.0)
             top = int(error.argmax())
             worst = max(worst, (float(error[top]), -(start + top)))
-        difference = _difference(target, got, worst[0], -worst[1], count) if count else None
-        return Check(strict, paper, difference)
+        if not count:
+            return Check(strict, paper)
+        index = _unravel(-worst[1], [got.shape[d] for d in order])
+        place = tuple(index[order.index(d)] for d in range(got.dim()))
+        return Check(strict, paper, _difference(target, got, worst[0], place, count))
 
     def _gate(self, dtype: torch.dtype, arguments: Arguments, widen: float, own: bool) -> _Gate:
         real = REAL_OF.get(dtype, dtype)
@@ -215,22 +231,24 @@ class _Gate:
     floor: float
 
     def plainly_right(
-        self, value: torch.Tensor, reference: torch.Tensor, precise: torch.Tensor, scale: torch.Tensor | None
+        self, value: torch.Tensor, reference: torch.Tensor, precise: torch.Tensor, scale: torch.Tensor | float | None
     ) -> bool:
-        """Whether everything is finite and inside both gates."""
+        """Whether everything is finite and inside both gates; a scale of 0 asks for less than any other allows."""
         wide = torch.complex128 if value.is_complex() else torch.float64
-        got = value.to(wide)
-        magnitude = precise.to(wide).abs()
-        bound = (magnitude if scale is None else scale) * self.by_scale + magnitude * self.by_value + self.floor
-        if not bool(((got - precise.to(wide)).abs() <= bound).all()) or not bool(torch.isfinite(bound).all()):
+        got, exact, expected = value.to(wide), precise.to(wide), reference.to(wide)
+        bound = exact.abs()
+        bound.mul_(self.by_value + (self.by_scale if scale is None else 0.0)).add_(self.floor)
+        if isinstance(scale, torch.Tensor):
+            bound.add_(scale, alpha=self.by_scale)
+        if not math.isfinite(float(bound.amax())) or not bool(((got - exact).abs() <= bound).all()):
             return False
-        expected = reference.to(wide)
-        return bool(((got - expected).abs() <= expected.abs() * self.relative + self._absolute(scale)).all())
+        allowed = expected.abs().mul_(self.relative).add_(self._absolute(scale))
+        return bool(((got - expected).abs() <= allowed).all())
 
-    def _absolute(self, scale: torch.Tensor | None) -> torch.Tensor | float:
+    def _absolute(self, scale: torch.Tensor | float | None) -> torch.Tensor | float:
         """The paper's absolute tolerance, which is meant for numbers of size one: where the mean term of a sum is larger
         than `FAR`, it counts in units of that term."""
-        if scale is None or not self.terms:
+        if not self.terms or not isinstance(scale, torch.Tensor):
             return self.absolute
         mean = scale.abs() / self.terms
         return self.absolute * torch.where(mean > FAR, mean, 1.0)
@@ -259,9 +277,14 @@ class _Gate:
         return strict_bad, paper_bad, exact_error
 
 
-def _difference(target: Target, got: torch.Tensor, top: float, flat: int, count: int) -> Difference:
+def _memory_order(tensor: torch.Tensor) -> list[int]:
+    """The dimensions from the widest stride to the narrowest: flattened in this order, dense tensors are not copied."""
+    strides = tensor.stride()
+    return sorted(range(tensor.dim()), key=lambda d: -strides[d])
+
+
+def _difference(target: Target, got: torch.Tensor, top: float, index: tuple[int, ...], count: int) -> Difference:
     assert target.precise is not None
-    index = _unravel(flat, got.shape)
     expected = target.precise[index]
     base = float(expected.abs())
     return Difference(

@@ -88,15 +88,15 @@ class Maker:
         values = torch.randn(tuple(shape), generator=self._generator, dtype=torch.float32)
         if dtype is torch.float64:
             values = values.double() + torch.randn(tuple(shape), generator=self._generator, dtype=torch.float64) * 1e-8
-        return lay((values * std + mean).to(dtype), layout)
+        return lay(values.mul_(std).add_(mean).to(dtype), layout)
 
     def uniform(
         self, shape: Sequence[int], dtype: torch.dtype, *, low: float = 0.0, high: float = 1.0,
         layout: str = "contiguous",
     ) -> torch.Tensor:  # fmt: skip
         """Uniform values in [low, high)."""
-        values = torch.rand(tuple(shape), generator=self._generator, dtype=torch.float64) * (high - low) + low
-        return lay(values.to(dtype), layout)
+        values = torch.rand(tuple(shape), generator=self._generator, dtype=torch.float64)
+        return lay(values.mul_(high - low).add_(low).to(dtype), layout)
 
     def integers(
         self, shape: Sequence[int], dtype: torch.dtype, *, low: int = -100, high: int = 100, layout: str = "contiguous"

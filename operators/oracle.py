@@ -267,4 +267,5 @@ def _overlaps(tensor: torch.Tensor) -> bool:
 
 
 def _dense(tensor: torch.Tensor) -> tuple[int, ...]:
-    return torch.empty(tensor.shape, device="meta").stride()
+    """Strides without gaps or overlaps, dimensions in the tensor's own order of memory: copying is cheap then."""
+    return torch.empty_like(tensor, device="meta").stride()

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 sys.path.append(str(ROOT))  # last: `datasets` is the library, not the folder
 
-from benchmarks import results
+from benchmarks import obstacles, results
 
 
 def operators() -> str:
@@ -186,7 +186,22 @@ def emulated_golds() -> str:
         known = ("clean", "compile_error", "runtime_error", "timeout")
         cells = [f"{kinds['clean']} of {len(each)}", *(str(kinds[k]) for k in known[1:])]
         lines.append(f"| `{place}` | {' | '.join(cells)} | {sum(n for k, n in kinds.items() if k not in known)} |")
+    lines += ["", "| what the gold does | why it is left so | where |", "|---|---|---|"]
+    for kind, places in obstacles.sorted_out(rows).items():
+        what, why = ("else", _cell(kind)) if isinstance(kind, str) else (kind.what, kind.why)
+        where = "; ".join(f"`{place}`: {_short(names)}" for place, names in sorted(places.items()))
+        lines.append(f"| {what} | {why} | {where} |")
     return "\n".join([*lines, "", *_where(rows)])
+
+
+def _short(names: list[str]) -> str:
+    """Names of operators without their source."""
+    return ", ".join(f"`{name.partition('/')[2]}`" for name in sorted(names))
+
+
+def _cell(text: str) -> str:
+    """Recorded text as it can stand in a table."""
+    return " ".join(text.split())[:200].replace("`", "'").replace("|", "\\|")
 
 
 def _where(rows: dict[str, Any]) -> list[str]:

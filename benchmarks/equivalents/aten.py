@@ -37,10 +37,6 @@ ATEN: tuple[Equivalent, ...] = (
         ("aten/logaddexp2",), "swapped_operands", "a - b", "b - a", "only the absolute value of the difference is used",
     ),
     Equivalent(
-        ("aten/mish_backward",), "constant_off_by_one", "20.0", "21.0",
-        "above 20 the slope is 1 in another branch; the limit only keeps the exponential finite",
-    ),
-    Equivalent(
         ("aten/empty_strided", "aten/new_empty_strided"), "constant_off_by_one", "1", "2",
         "memory one element larger than needed: its size is not promised",
     ),
@@ -52,15 +48,15 @@ ATEN: tuple[Equivalent, ...] = (
         ("aten/i0",), "constant_off_by_one", "20", "21", "between 20 and 21 both series are exact to fp64's roundoff",
     ),
     Equivalent(
-        ("aten/mish",), "constant_off_by_one", "20.0", "21.0",
+        ("aten/mish_backward",), "constant_off_by_one", "20", "21",
         "where the argument is above the cut-off, both branches round to the same number",
     ),
     Equivalent(
-        ("aten/mish",), "constant_off_by_one", "20.0", "19.0",
-        "where the argument is above the cut-off, both branches round to the same number",
+        ("aten/binary_cross_entropy_with_logits",), "mask_off_by_one", "x < 0", "x <= 0",
+        "where the logit is zero, the product is zero whatever its other factor",
     ),
     Equivalent(
-        ("aten/mish_backward",), "constant_off_by_one", "20", "19",
+        ("aten/mish", "aten/mish_backward"), "constant_off_by_one", "20", "19",
         "where the argument is above the cut-off, both branches round to the same number",
     ),
     Equivalent(

@@ -23,6 +23,7 @@ from markupsafe import Markup
 from kgb_gym.datasets import runfile, schema, store
 from kgb_gym.metrics import GroupMetrics, compute
 from kgb_gym.report import plots, view
+from kgb_gym.report.places import Places
 from kgb_gym.report.tables import DASH, label, percent, times
 
 MAX_BYTES = 8 << 20
@@ -89,7 +90,7 @@ def render_page(
         title=_title(rows),
         facts=_facts(rows, runs),
         groups=[(label(g), _figures(g)) for g in metrics.groups],
-        notes=metrics.notes,
+        notes=(*metrics.notes, *filter(None, [Places.of(metrics.groups).note])),
         pictures=[_Picture.of(*each) for each in plots.pictures(metrics)] if with_plots and rows else [],
         scripted=scripted,
         operators=operators,
@@ -165,12 +166,20 @@ def _facts(rows: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]])
         facts.append(("Recorded", f"{min(started):%Y-%m-%d %H:%M} UTC"))
     for run in runs:
         versions, hardware = run.get("versions") or {}, run.get("hardware") or {}
-        facts.append(("Run", str(run.get("run_id", ""))[:12]))
-        facts.append(("Config", str(run.get("config_hash", ""))[:12]))
-        facts.append(
-            ("Versions", " · ".join(f"{n} {versions[n]}" for n in ("torch", "triton", "python") if n in versions))
-        )
-        facts.append(("Hardware", ", ".join(hardware.get("gpus") or []) or str(hardware.get("cpu", DASH))))
+        of_run = {
+            "Run": str(run.get("run_id", ""))[:12],
+            "Config": str(run.get("config_hash", ""))[:12],
+            "Versions": " · ".join(f"{n} {versions[n]}" for n in ("torch", "triton", "python") if n in versions),
+            "Hardware": ", ".join(hardware.get("gpus") or []) or str(hardware.get("cpu", DASH)),
+        }
+        if len(runs) == 1:
+            facts += of_run.items()
+        else:
+            of_run["Config"] = f"config {of_run['Config']}"
+            places = {f"{r['suite']}/{r['platform']}" for r in rows if r["run_id"] == run.get("run_id")}
+            facts.append(
+                (f"Run {of_run.pop('Run')}", " · ".join(filter(None, [", ".join(sorted(places)), *of_run.values()])))
+            )
     return [(name, view.shown(value) or DASH) for name, value in facts]
 
 

@@ -96,5 +96,7 @@ def emulated(platform: str) -> bool:
 
 def _label(groups: Sequence[GroupMetrics]) -> str:
     """The method, and how many ATen operators were attempted at each place."""
-    counts = ", ".join(f"{g.key.suite}/{g.key.platform} n={g.summaries['aten'].attempted}" for g in groups)
-    return f"{groups[0].key.label} · {counts}"
+    counts = [(f"{g.key.suite}/{g.key.platform}", g.summaries["aten"].attempted) for g in groups]
+    if len(counts) > 2 and len({n for _, n in counts}) == 1:
+        return f"{groups[0].key.label} · n={counts[0][1]} at each of {len(counts)} places"
+    return f"{groups[0].key.label} · {', '.join(f'{place} n={n}' for place, n in counts)}"

@@ -194,7 +194,11 @@ def operator_rows(
 
 
 def bars(rows: Sequence[OperatorView]) -> list[Bar]:
-    """The outcome chart: one bar for each source, and one for all where there are several."""
+    """The outcome chart: one bar for each source, and one for all where there are several; where methods, suites or
+    platforms differ, one bar for each of those, as they are never pooled."""
+    groups = dict.fromkeys(r.group for r in rows)
+    if len(groups) > 1:
+        return [Bar(group, *_parts([r for r in rows if r.group == group])) for group in groups]
     found = [Bar(title, *_parts([r for r in rows if r.source == s])) for s, title in SOURCES.items()]
     found = [b for b in found if b.total]
     return [Bar("All", *_parts(rows)), *found] if len(found) > 1 else found

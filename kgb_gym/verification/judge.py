@@ -23,7 +23,7 @@ from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.pipeline import play_cases
 from kgb_gym.verification.plan import chosen_cases, derive, uses_dtype
-from kgb_gym.verification.playing import live_question
+from kgb_gym.verification.playing import judge_refusals, live_question
 from kgb_gym.verification.protocols import Ended, Job, Spawner
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
@@ -158,6 +158,8 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
             compiling.start()
         if player is not None:
             _play_all(session, player, kernels)
+        else:
+            judge_refusals(session)
         failed = any((t.judged and not t.ok) or (t.raised and not t.judged) for t in session.trials)
         if compiling is not None and not (job.fail_fast and failed):
             if late:

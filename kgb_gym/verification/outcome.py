@@ -66,7 +66,7 @@ def _status(session: Session, failure: Failure | None) -> tuple[Status, str]:
     if broken := [t for t in trials if t.compile_error]:
         return Status.COMPILE_ERROR, broken[0].compile_error
     if session.job.kind == "compile":
-        if raised := [t for t in trials if t.raised]:
+        if raised := [t for t in trials if t.raised and not t.judged]:
             return _runtime(raised, trials)
         return (
             Status.PASSED,

@@ -155,6 +155,15 @@ def judge_again(
         trial.error = "right at first, wrong after the timed loop: the kernels count on what an earlier run left"
 
 
+def judge_refusals(session: Session) -> None:
+    """Where nothing is played: the calls that raised an exception are right if the oracle refuses them too."""
+    for trial in session.trials:
+        if trial.raised is not None:
+            want = expected(session.operator, trial.interface, play_call(session, trial))
+            if want.raises:
+                _should_raise(trial, want.raises)
+
+
 def _should_raise(trial: Trial, what: str) -> None:
     trial.judged = True
     trial.strict = trial.paper = trial.raised is not None

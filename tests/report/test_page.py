@@ -60,6 +60,23 @@ def test_a_run_is_shown_turn_by_turn():
     assert sum((a.get("class") or "") == "episode default" for _, a in whole.tags) == 1
 
 
+def test_platforms_are_never_pooled_and_emulations_are_named():
+    b = Builder()
+    for platform, works in (("cpu", True), ("emu-a", True), ("emu-e", False)):
+        value = timed("aten/add", None) if works else failed("aten/add")
+        b.episode("aten/add", value, method="gold", model=None, platform=platform, suite="smoke")
+    runs = [{"run_id": n, "config_hash": "def", "versions": {"torch": "2.11"}, "hardware": {"cpu": "x"}} for n in "ab"]
+    whole = page(b, runs=runs)
+    bars = [a["aria-label"] for tag, a in whole.tags if tag == "svg" and a.get("class") == "bar"]
+    assert bars == [
+        "gold · smoke · cpu: 1 passed",
+        "gold · smoke · emu-a: 1 passed",
+        "gold · smoke · emu-e: 1 mismatch",
+    ]
+    assert "emu-a, emu-e are emulations" in whole.text and "speed is not reproduced" in whole.text
+    assert "Run b" in whole.text and "config def · torch 2.11 · x" in whole.text
+
+
 def test_no_request_leaves_the_page_and_only_its_script_runs():
     b = Builder()
     b.episode("aten/add", timed("aten/add", 2.0))

@@ -77,6 +77,14 @@ def test_runs_of_several_platforms_stand_side_by_side():
     assert any(t.title.startswith("Table 15:") for t in summary_tables(merged))
 
 
+def test_equal_numbers_at_many_places_are_said_once():
+    b = Builder()
+    for platform in ("cpu", "emu-a", "emu-b"):
+        b.episode("aten/add", timed("aten/add", None), method="gold", model=None, platform=platform, suite="smoke")
+    table = next(t for t in summary_tables(compute(*b.tables())) if t.title.startswith("Table 3:"))
+    assert [r.label for r in table.rows] == ["gold · n=1 at each of 3 places"]
+
+
 def test_the_ablation_is_in_its_order_with_what_each_mode_is(tables):
     rows = tables[17].rows
     ours = [r for r in rows if not r.published]

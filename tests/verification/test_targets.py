@@ -95,6 +95,18 @@ def test_inline_assembly_of_one_vendor_compiles_for_that_one(judge):
     assert verdict.status is not Status.PASSED and verdict.compiled_for == ("cuda:80",)
 
 
+def test_a_call_that_should_raise_is_no_failure(judge):
+    about = {"kind": "compile", "targets": ("cuda:80",), "suite": "quick"}
+    verdict = judge("aten/cos", COS, **about)
+    assert verdict.status is Status.PASSED
+    assert [c.params["out_dtype"] for c in verdict.cases if c.passed] == ["int64"], "of the others nothing is known"
+    refusing = COS.replace(
+        "def cos_out(self, *, out):\n", "def cos_out(self, *, out):\n    raise RuntimeError('never')\n"
+    )
+    verdict = judge("aten/cos", refusing, **about)
+    assert verdict.status is Status.RUNTIME_ERROR and "never" in verdict.message
+
+
 def test_the_compilers_error_names_the_submissions_line(judge):
     source = broken("wide = tl.einsum(src, dst)")
     verdict = judge("aten/cos", source, kind="compile", targets=("hip:gfx1100",))

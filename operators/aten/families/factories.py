@@ -269,7 +269,7 @@ LAID: tuple[Params, ...] = (
     {"shape": (9, 7, 5), "dtype": "bfloat16", "layout": "sliced"},
     {"shape": (5, 67), "dtype": "float64", "layout": "offset"},
     {"shape": (3, 417), "dtype": "float16", "layout": "dilated"},
-    {"shape": (4, 17), "dtype": "float32", "layout": "expanded"},
+    {"shape": (4, 17), "dtype": "float32", "layout": "expanded", "origin": "beyond"},
     {"shape": (4, 3, 2, 3, 2, 2), "dtype": "int32", "layout": "irregular", "origin": "beyond"},
 )
 """Layouts of a tensor that is overwritten: neighbours in its storage must keep their bits."""

@@ -39,7 +39,7 @@ def amin_kernel(
     for step in range(0, chunk, BLOCK_N):
         at = start + step + k
         mask = (j < answers)[:, None] & (at < end)[None, :]
-        x = tl.load(x_ptr + base[:, None] + at[None, :] * inner, mask=mask, other=first)
+        x = tl.load(x_ptr + base[:, None] + at[None, :] * inner, mask=mask, other=first).to(KIND)
         low = tl.where((x < low) | (x != x), x, low)
     y = tl.min(low, axis=1)
     nan = tl.max(low != low, axis=1) > 0

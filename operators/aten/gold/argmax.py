@@ -55,7 +55,7 @@ def argmax_kernel(
             position = tl.load(candidates_ptr + at * answers + j[:, None], mask=mask, other=first)
         else:
             position = tl.broadcast_to(at, (BLOCK_J, BLOCK_N))
-        x = tl.load(x_ptr + base[:, None] + position * inner, mask=mask, other=first_x)
+        x = tl.load(x_ptr + base[:, None] + position * inner, mask=mask, other=first_x).to(KIND)
         better = (x > best) | ((x != x) & (best == best))
         best = tl.where(better, x, best)
         where = tl.where(better, position, where)

@@ -26,6 +26,8 @@ def copy_kernel(
     if NEGATE:
         x = -x
     kind: tl.constexpr = dst_ptr.dtype.element_ty
+    if x.dtype == tl.bfloat16:
+        x = x.to(tl.float32)
     if kind == tl.int1:
         x = x != 0
     elif kind == tl.float16 or kind == tl.bfloat16:

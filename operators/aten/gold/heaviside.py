@@ -17,6 +17,8 @@ def heaviside_kernel(a_ptr, b_ptr, out_ptr, n, A_STEP: tl.constexpr, B_STEP: tl.
         y = a | b
     else:
         b = b.to(out_ptr.dtype.element_ty)
+        if a.dtype == tl.bfloat16:
+            a = a.to(tl.float32)
         y = tl.where(a == 0, b, tl.where(a > 0, 1, 0).to(out_ptr.dtype.element_ty))
     tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 

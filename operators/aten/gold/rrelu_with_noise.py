@@ -12,18 +12,21 @@ def train_kernel(seed_ptr, x_ptr, noise_ptr, out_ptr, n, lower, width, BLOCK: tl
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     x = tl.load(x_ptr + offsets, mask=mask)
+    work: tl.constexpr = tl.float64 if x.dtype == tl.float64 else tl.float32
+    x = x.to(work)
     u = tl.rand(tl.load(seed_ptr), offsets)
     slope = tl.where(x > 0.0, 1.0, lower + u * width).to(noise_ptr.dtype.element_ty)
     tl.store(noise_ptr + offsets, slope, mask=mask)
-    tl.store(out_ptr + offsets, x * slope, mask=mask)
+    tl.store(out_ptr + offsets, (x * slope.to(work)).to(out_ptr.dtype.element_ty), mask=mask)
 
 
 @triton.jit
 def leaky_kernel(x_ptr, slope_ptr, out_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
-    x = tl.load(x_ptr + offsets, mask=mask)
-    y = tl.where(x > 0.0, x, x * tl.load(slope_ptr))
+    slope = tl.load(slope_ptr)
+    x = tl.load(x_ptr + offsets, mask=mask).to(slope.dtype)
+    y = tl.where(x > 0.0, x, x * slope)
     tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 
 

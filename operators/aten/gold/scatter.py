@@ -78,15 +78,18 @@ def combine_kernel(
         src_at += i * src_strides[d]
         out_at += i * out_strides[d]
         rest = rest // sizes[d]
+    # Sums and products of two bfloat16 numbers are rounded the same from fp32, which every backend has.
+    WORK: tl.constexpr = tl.float32 if out_ptr.dtype.element_ty == tl.bfloat16 else out_ptr.dtype.element_ty
     for _ in range(length):
         target = out_ptr + out_at + tl.load(index_ptr + index_at, mask=mask) * out_step
-        old = tl.load(target, mask=mask)
+        old = tl.load(target, mask=mask).to(WORK)
         if src_ptr is None:
             x = tl.load(value)
         else:
             x = tl.load(src_ptr + src_at, mask=mask)
-        x = x.to(old.dtype)
-        tl.store(target, old + x if ADD else old * x, mask=mask)
+        x = x.to(out_ptr.dtype.element_ty).to(WORK)
+        y = old + x if ADD else old * x
+        tl.store(target, y.to(out_ptr.dtype.element_ty), mask=mask)
         tl.debug_barrier()
         index_at += index_step
         src_at += src_step

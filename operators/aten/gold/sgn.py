@@ -15,6 +15,8 @@ def sgn_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     if x.dtype == tl.int1:
         y = x
     elif x.dtype.is_floating():
+        if x.dtype == tl.bfloat16:
+            x = x.to(tl.float32)
         y = tl.where(x > 0, 1.0, tl.where(x < 0, -1.0, 0.0))
     else:
         y = tl.where(x > 0, 1, tl.where(x < 0, -1, 0))
