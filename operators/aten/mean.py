@@ -23,6 +23,7 @@ _OVER = points(
     {"shape": (5, 0, 3), "dtype": "float32", "dim": [1]},
     {"shape": (4, 9, 5, 3), "dtype": "float32", "dim": [-1, 1], "layout": "transposed"},
     {"shape": (9, 31), "dtype": "int8", "dim": [0], "to": "float32", "layout": "sliced"},
+    {"shape": (9, 31), "dtype": "float16", "dim": [0], "layout": "sliced"},
     {"shape": (6, 35), "dtype": "bfloat16", "dim": "all", "to": "float32"},
     {"shape": (6, 35), "dtype": "float32", "dim": [], "layout": "offset"},
     {"shape": (8, 23), "dtype": "float32", "dim": [1], "kind": "special"},

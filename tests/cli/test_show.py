@@ -31,6 +31,7 @@ def test_an_entry_says_what_the_design_promises(kgb):
     assert entry["env_id"] == "kgb/aten-softmax-v0"
     assert entry["interfaces"] == ["softmax.int", "softmax.int_out"]
     assert entry["k"] == {suite: softmax.counts(suite)["k"] for suite in operators.SUITES}
+    assert entry["k_beyond"]["wide"] > 0 == entry["k_beyond"]["quick"]
 
 
 @pytest.mark.parametrize("source", ["aten", "vllm", "cublas"])
@@ -127,6 +128,14 @@ def test_cases(kgb):
     assert [line.split("\t")[0] for line in lines] == wanted
     found = kgb("show", "aten/cos", "--cases", "--suite", "smoke", "--json").json
     assert [case["case"] for case in found["cases"]] == wanted
+
+
+def test_what_is_beyond_a_clean_pass_is_in_wide(kgb):
+    wide, quick = (kgb("show", "aten/cos", "--cases", "--suite", s, "--json").json["cases"] for s in ("wide", "quick"))
+    assert {c["case"] for c in wide if c["origin"] != "beyond"} == {c["case"] for c in quick}
+    types = {c["params"]["dtype"] for c in wide if c["origin"] == "beyond"}
+    assert types == {"float64", "int32", "int64", "bool", "float32"}
+    assert " beyond" in kgb("show", "aten/cos").out
 
 
 def test_no_hidden_case_is_shown(kgb):

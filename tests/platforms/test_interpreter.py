@@ -47,7 +47,17 @@ def eight_bits(x, codes, numbers, halves, n: tl.constexpr):
     tl.store(halves + i, code.to(tl.float16))
     tl.store(x + i, code.to(tl.float32).to(tl.float8e4nv).to(tl.uint8, bitcast=True))
 
+@triton.jit
+def compared(x, out, n: tl.constexpr):
+    i = tl.arange(0, n)
+    first, every = tl.load(x), tl.load(x + i)
+    tl.store(out + i, ((every == every) & (first != first) | (every < first)).to(tl.int32))
+
 generator = torch.Generator().manual_seed(0)
+for first, want in ((2.0, [0, 1, 0, 0]), (float("nan"), [0, 1, 1, 1])):
+    out = torch.empty(4, dtype=torch.int32)
+    compared[(1,)](torch.tensor([first, 1.0, 3.0, 2.5]), out, 4)
+    assert out.tolist() == want, out
 x, y = (torch.randn(64, generator=generator).bfloat16() for _ in range(2))
 out, count, small = torch.empty(64), torch.empty(64, dtype=torch.int32), torch.empty(64).bfloat16()
 pointwise[(1,)](x, y, out, count, small, 64)

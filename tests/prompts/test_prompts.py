@@ -81,6 +81,20 @@ def test_modules_follow_table_5():
     assert shared == ["role", "task", "example", "spec_{source}", "signature", "rules", "testing", "device"]
 
 
+def test_the_types_that_are_asked_for_are_told():
+    quick, wide = (prompts.render(get("aten/cos"), "cpu", suite) for suite in ("quick", "wide"))
+    assert (
+        "Types of values: float16, bfloat16, float32; no other type, and no argument that the operator refuses" in quick
+    )
+    assert "Types of values: float16, bfloat16, float32, float64, bool, int32, int64.\n" in wide
+    assert "Types of values" not in prompts.render(get("vllm/rms_norm"), "cpu", "quick")
+
+
+def test_numbers_that_may_be_read_are_told():
+    text = prompts.render(get("aten/masked_fill_"), "cpu", "quick")
+    assert "In `masked_fill__Tensor` the number in `value` may be read on the host" in text
+
+
 def test_the_paradigms_differ_where_they_should():
     operator = get("aten/add")
     sampling = prompts.render(operator, "nvidia", "paper")
