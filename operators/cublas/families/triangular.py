@@ -52,37 +52,27 @@ def solvable(
     return a
 
 
-def empty_last(a: torch.Tensor, n: int, ld: int, forward: bool) -> None:
-    """Put a zero where the unknown that is solved last is divided: it becomes an infinity, and no other knows of it."""
-    buffers.columns(a, n, n, ld).diagonal()[n - 1 if forward else 0] = 0.0
-
-
 def build_trsv(
     make: Maker, *, uplo: int, trans: int, diag: int, n: int, incx: int, dtype: torch.dtype, pad: int = 0,
-    layout: str = "contiguous", values: str = "normal", singular: bool = False,
+    layout: str = "contiguous", values: str = "normal",
 ) -> Call:  # fmt: skip
-    """One `trsv` call; `values` of x; `singular`: with a zero on the diagonal."""
+    """One `trsv` call; `values` of x."""
     lda = max(1, n) + pad
     a = solvable(make, n, lda, uplo, diag, dtype, layout)
-    if singular:
-        empty_last(a, n, lda, forward=bool(uplo) == (trans > 0))
     x = buffers.vector(make, n, incx, dtype, kind=values, guard="kept", layout=layout)
     return make.call(uplo, trans, diag, n, a, lda, x, incx)
 
 
 def build_trsm(
     make: Maker, *, side: int, uplo: int, trans: int, diag: int, m: int, n: int, alpha: Any, dtype: torch.dtype,
-    pad: int = 0, layout: str = "contiguous", hidden: str = "", values: str = "normal", singular: bool = False,
+    pad: int = 0, layout: str = "contiguous", hidden: str = "", values: str = "normal",
 ) -> Call:  # fmt: skip
-    """One `trsm` call; `hidden`: A is NaN throughout (for alpha = 0); `values` of B; `singular`: with a zero on the
-    diagonal."""
+    """One `trsm` call; `hidden`: A is NaN throughout (for alpha = 0); `values` of B."""
     order, ldb = n if side else m, max(1, m) + pad
     lda = max(1, order) + 2 * pad
     a = solvable(make, order, lda, uplo, diag, dtype, layout)
     if hidden:
         a.fill_(NAN)
-    if singular:
-        empty_last(a, order, lda, forward=(bool(uplo) == (trans > 0)) != bool(side))
     b = buffers.matrix(make, m, n, ldb, dtype, kind=values, guard="kept", layout=layout)
     return make.call(side, uplo, trans, diag, m, n, buffers.scalar(alpha, dtype), a, lda, b, ldb)
 
@@ -244,7 +234,7 @@ def trsv(name: str, dtype: torch.dtype) -> Operator:
     return routine.declare(
         name, build=build_trsv, oracle=oracle_trsv, touched=touched_vector, writes=("x",),
         grids=_grids(
-            name, dtype, [*_ONE, *({"n": 17, "values": kind} for kind in buffers.FAR)], {"n": (1, 17, 32, 40, 70)}, {"n": (1, 17, 33, 71, 497, 1041)},
+            name, dtype, [{"n": 0}, {"n": 2}, *({"n": 17, "values": kind} for kind in buffers.FAR)], {"n": (1, 17, 32, 40, 70)}, {"n": (1, 17, 33, 71, 497, 1041)},
             {"n": 4096}, timed=lambda p: p["n"] >= 1024, weight=lambda p: p["n"] ** 2, trans=(0, 1, 2), incx=INCREMENTS,
         ),
         jitter=routine.jitter("n", "uplo", "diag", "incx", "pad", "layout", trans=(0, 1, 2)),
@@ -255,14 +245,11 @@ def trsv(name: str, dtype: torch.dtype) -> Operator:
     )  # fmt: skip
 
 
-_ONE = [{"n": 0}, {"n": 2}, {"n": 17, "singular": True}, {"n": 33, "uplo": 0, "singular": True}]
-
-
 def trsm(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?trsm_v2`: B <- alpha op(A)^-1 B, or with A to the right."""
     return routine.declare(
         name, build=build_trsm, oracle=oracle_trsm, touched=touched_matrix, writes=("B",),
-        grids=_grids(name, dtype, _edges(dtype), *_TRSM, {"m,n": (2048, 2048)}, **_solves(name, dtype)),
+        grids=_grids(name, dtype, _EDGES, *_TRSM, {"m,n": (2048, 2048)}, **_solves(name, dtype)),
         jitter=routine.jitter("m", "n", "alpha", "side", "uplo", "diag", "pad", "layout", trans=(0, 1, 2), hidden=("",)),
         compare=Close(depth=_order, scale=_scale_trsm), description=_SOLVE.format("B", "X", "A"),
         notes=_notes(dtype), family="triangular",
@@ -271,7 +258,7 @@ def trsm(name: str, dtype: torch.dtype) -> Operator:
 
 def trsm_batched(name: str, dtype: torch.dtype) -> Operator:
     """`cublas?trsmBatched`: one `trsm` for each item of a batch, given by lists of tensors."""
-    edges = [{"batchCount": 1, **e} for e in (*_edges(dtype), {"m,n": (9, 6), "alpha": 0.5, "spare": 1, "batchCount": 0},
+    edges = [{"batchCount": 1, **e} for e in (*_EDGES, {"m,n": (9, 6), "alpha": 0.5, "spare": 1, "batchCount": 0},
              {"m,n": (9, 6), "alpha": 0.5, "spare": 2, "batchCount": 2})]  # fmt: skip
     return routine.declare(
         name, build=build_lists, oracle=oracle_lists, touched=touched_lists, writes=("Barray",),
@@ -288,14 +275,8 @@ def trsm_batched(name: str, dtype: torch.dtype) -> Operator:
     )  # fmt: skip
 
 
-def _edges(dtype: torch.dtype) -> list[dict[str, Any]]:
-    """Empty, alpha = 0, far from one; and singular in real types: what a complex number divided by zero is, is open."""
-    sizes = {"m,n": (9, 6), "alpha": 0.5}
-    singular = [] if dtype.is_complex else [{**sizes, "singular": True}, {**sizes, "side": 1, "singular": True}]
-    far = ({**sizes, "values": kind} for kind in buffers.FAR)
-    return [{"m,n": (0, 3), "alpha": 1.0}, {**sizes, "alpha": 0.0, "hidden": "A", "pad": 2}, *far, *singular]
-
-
+_EDGES = [{"m,n": (0, 3), "alpha": 1.0}, {"m,n": (9, 6), "alpha": 0.0, "hidden": "A", "pad": 2},
+          *({"m,n": (9, 6), "alpha": 0.5, "values": kind} for kind in buffers.FAR)]  # fmt: skip
 _TRSM = (
     {"m,n": ((1, 1), (5, 17), (33, 4), (20, 40))},
     {"m,n": ((1, 1), (17, 33), (33, 17), (71, 8), (64, 497))},
