@@ -223,7 +223,9 @@ def _precise(op: Any, call: Call) -> tuple[list[Any], dict[str, torch.Tensor]] |
             tensor = tensor.to(dtype)
         if tensor.dtype not in WIDE:
             return tensor.clone()
-        return torch.empty_strided(tensor.shape, _dense(tensor), dtype=WIDE[tensor.dtype]).copy_(tensor)
+        # An `out` is contiguous: `_softmax.out` of the CPU writes a transposed one in the wrong order.
+        strides = torch.empty(tensor.shape, device="meta").stride() if id(tensor) in outputs else _dense(tensor)
+        return torch.empty_strided(tensor.shape, strides, dtype=WIDE[tensor.dtype]).copy_(tensor)
 
     if isinstance(dtype, torch.dtype) and dtype in WIDE:
         given["dtype"] = WIDE[dtype]

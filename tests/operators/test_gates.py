@@ -133,3 +133,14 @@ def test_a_scale_of_one_element_may_have_dimensions() -> None:
     assert gate.check(target, reference.float(), {}).strict
     wrong = gate.check(target, reference.float() * 1.5, {})
     assert not wrong.strict and wrong.difference is not None and wrong.difference.mismatches == 64
+
+
+def test_a_transposed_out_is_judged_by_right_values() -> None:
+    """The CPU's `_softmax.out` writes a transposed `out` in the wrong order, in double precision as well."""
+    operator = operators.get("aten/_softmax")
+    interface = operator.interface("_softmax.out")
+    case = next(c for c in interface.cases("quick") if c.params.get("out") == "transposed")
+    call = interface.call(Maker(7), case.params)
+    target = expected(operator, interface, call).written["out"]
+    assert target.precise is not None
+    torch.testing.assert_close(target.precise, torch.softmax(call.args[0].double(), case.params["dim"]))
