@@ -27,7 +27,7 @@ def main() -> int:
     """Print a line an operator and the rate of each platform; keeps the rows in a cumulative file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operators", nargs="*", default=["aten/*"])
-    parser.add_argument("--suite", default="smoke")
+    parser.add_argument("--suite", default="quick")
     parser.add_argument("--platform", action="append", choices=EMULATED, help="may be repeated; default: all")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

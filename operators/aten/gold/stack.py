@@ -40,7 +40,7 @@ def place_kernel(
     x_at = i1 * x_1 + i2 * x_2 + i3 * x_3
     out_at = i1 * out_1 + i2 * out_2 + i3 * out_3
     x = tl.load(x_ptr + x_at[:, None] + (c * x_0)[None, :], mask=mask)
-    tl.store(out_ptr + out_at[:, None] + (c * out_0)[None, :], x, mask=mask)
+    tl.store(out_ptr + out_at[:, None] + (c * out_0)[None, :], x.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 def merged(x, out):
