@@ -15,7 +15,7 @@ from kgb_gym.platforms.declaration import Platform
 from kgb_gym.platforms.detection import Ambiguous, Evidence, Machine
 from kgb_gym.platforms.emulation import BASES, emulated
 
-PARTS = frozenset({"declaration", "detection", "emulation", "fence", "guard", "interpreter"})
+PARTS = frozenset({"declaration", "detection", "emulation", "fence", "guard", "interpreter", "libdevice"})
 """Modules of this package that are no platforms."""
 
 

@@ -4,7 +4,7 @@ As released (3.6 to 3.9) it keeps bfloat16 as bit patterns and computes on those
 and from integers and fp64 give nonsense, and fp32 → bfloat16 truncates where every GPU rounds to nearest even. It also
 ignores `input_precision`, so that fp32 products which a GPU would make in TF32 look exact, and passes floating-point
 arguments on in double precision, where every GPU gets fp32; and a comparison of two numbers keeps their type, so that
-it cannot be combined with a block of bools. `repair` puts these right in
+it cannot be combined with a block of bools; and it lacks libdevice. `repair` puts these right in
 the running process. Not covered: atomics on bfloat16, fp8 arithmetic, the approximations of `ex2.approx` and its like.
 """
 
@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from kgb_gym.platforms import libdevice
 
 _ARITHMETIC = (
     "create_fadd", "create_fsub", "create_fmul", "create_fdiv", "create_frem", "create_fneg", "create_precise_divf",
@@ -188,4 +190,5 @@ def repair() -> None:
         return to_argument(value) if isinstance(value, float) else convert(value)
 
     interpreter._implicit_cvt = argument
+    libdevice.install(interpreter)
     setattr(builder, _MARK, True)
