@@ -157,7 +157,7 @@ class Close:
         assert target.precise is not None
         if target.item is not None:
             arguments = {n: v[target.item] if isinstance(v, list) else v for n, v in arguments.items()}
-        gate = self._gate(got.dtype, arguments, widen, own=self.scale is not None)
+        gate = self._gate(got.dtype, arguments, widen)
         order = _memory_order(target.reference)
 
         def flat(tensor: torch.Tensor) -> torch.Tensor:
@@ -174,8 +174,8 @@ class Close:
         for start in range(0, got.numel(), step):
             value, reference, precise = (p[start : start + step] for p in parts)
             here = kept[start : start + step] if kept is not None else None
-            touched = here is None or not bool(here.any())
-            if touched and gate.plainly_right(value, reference, precise, 0.0 if own_scale else None):
+            intact = here is None or not bool(here.any())
+            if intact and gate.plainly_right(value, reference, precise, 0.0 if own_scale else None):
                 continue
             local = None
             if own_scale is not None:
@@ -183,7 +183,7 @@ class Close:
                     scale = torch.as_tensor(own_scale(arguments), dtype=torch.float64)
                     scale = scale.reshape(()) if scale.numel() == 1 else flat(scale.broadcast_to(got.shape))
                 local = scale[start : start + step] if scale.dim() else scale
-                if touched and gate.plainly_right(value, reference, precise, local):
+                if intact and gate.plainly_right(value, reference, precise, local):
                     continue
             strict_bad, paper_bad, error = gate.masks(value, reference, precise, local)
             if here is not None:
@@ -202,14 +202,14 @@ class Close:
         place = tuple(index[order.index(d)] for d in range(got.dim()))
         return Check(strict, paper, _difference(target, got, worst[0], place, count))
 
-    def _gate(self, dtype: torch.dtype, arguments: Arguments, widen: float, own: bool) -> _Gate:
+    def _gate(self, dtype: torch.dtype, arguments: Arguments, widen: float) -> _Gate:
         real = REAL_OF.get(dtype, dtype)
         terms = max(1, self.depth(arguments) if self.depth else 1)
         unit = UNIT[self.unit or (torch.float64 if real is torch.float64 else torch.float32)]
         return _Gate(
             real=real,
             absolute=widen * 1e-4 * terms,
-            terms=terms if own else 0,
+            terms=terms,
             relative=widen * RTOL.get(real, 0.0),
             by_scale=widen * (self.slack * unit * (math.log2(terms) + 4) + self.own * UNIT[real]),
             by_value=widen * (1.01 + self.intermediate) * UNIT[real],
@@ -224,7 +224,7 @@ class _Gate:
     real: torch.dtype
     absolute: float
     terms: int
-    """How many terms S is the sum of; 0 where S is no sum of magnitudes."""
+    """How many terms S, where there is one, is the sum of."""
     relative: float
     by_scale: float
     by_value: float
@@ -248,7 +248,7 @@ class _Gate:
     def _absolute(self, scale: torch.Tensor | float | None) -> torch.Tensor | float:
         """The paper's absolute tolerance, which is meant for numbers of size one: where the mean term of a sum is larger
         than `FAR`, it counts in units of that term."""
-        if not self.terms or not isinstance(scale, torch.Tensor):
+        if not isinstance(scale, torch.Tensor):
             return self.absolute
         mean = scale.abs() / self.terms
         return self.absolute * torch.where(mean > FAR, mean, 1.0)

@@ -141,12 +141,14 @@ def unusual(params: Params, usual: frozenset[str]) -> bool:
     tensors' views (where complex types are not usual) and memory formats of channels."""
     if (params.get("bit") and "complex64" not in usual) or str(params.get("memory_format")).startswith("channels"):
         return True
-    for name, value in params.items():
-        if name not in ROLES:
-            for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, str) and part in DTYPES and part not in usual:
-                    return True
-    return False
+    return not named_dtypes(params) <= usual
+
+
+def named_dtypes(params: Params) -> frozenset[str]:
+    """Names of the types of values that the parameters are or hold, without those of indices and masks."""
+    values = [value for name, value in params.items() if name not in ROLES]
+    parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+    return frozenset(part for part in parts if isinstance(part, str) and part in DTYPES)
 
 
 def in_single(point: Params) -> Params:

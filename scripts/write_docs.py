@@ -170,8 +170,7 @@ def portability() -> str:
     for n, r in launching.items():
         for target, t in r["targets"].items():
             if t["status"] != "passed":
-                said = " ".join(t["message"].split())[:200].replace("`", "'")
-                lines.append(f"- `{n}` for `{target}`, {t['status']}: {said}")
+                lines.append(f"- `{n}` for `{target}`, {t['status']}: {_cell(t['message'])}")
     return "\n".join([*lines, "", *_where(rows)])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from kgb_gym.operators import Interface, Operator
-from kgb_gym.operators.grids import DTYPES, ROLES
+from kgb_gym.operators.grids import DTYPES, named_dtypes
 from kgb_gym.operators.oracle import aten_overload
 
 MAX_DOCUMENTATION = 4000
@@ -73,13 +73,7 @@ def dtypes(operator: Operator, suite: str) -> tuple[str, ...]:
     """Names of the types of values that occur in an ATen operator's cases of a suite, without those of indices and masks."""
     if operator.source != "aten":
         return ()
-    found: set[str] = set()
-    for case in operator.cases(suite):
-        for name, value in case.params.items():
-            if name not in ROLES:
-                found |= {v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str)} & set(
-                    DTYPES
-                )
+    found = frozenset[str]().union(*(named_dtypes(case.params) for case in operator.cases(suite)))
     return tuple(name for name in DTYPES if name in found)
 
 

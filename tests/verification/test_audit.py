@@ -38,12 +38,18 @@ def test_more_than_a_value_or_where_values_are_nobodys_business_is_a_transfer(fu
     assert recording.violations[0]["layer"] in {"audit", "ghost"}
 
 
-def test_a_number_that_stands_in_a_tensor_may_be_read_and_so_may_its_copy():
+def with_a_number():
+    """A recording of two tensors of one element: a number that may be read, and a secret that may not."""
     recording = Recording(Policy(), "cpu", "submission.py")
     number, secret = torch.tensor(2.5), torch.tensor(7.5)
     for tensor in (number, secret):
         recording.register(tensor, len(recording.storages))
     recording.let_read(number)
+    return recording, number, secret
+
+
+def test_a_number_that_stands_in_a_tensor_may_be_read_and_so_may_its_copy():
+    recording, number, secret = with_a_number()
     with Audit(recording, {}):
         assert number.item() == 2.5 and number.to(torch.float64).item() == 2.5
     with pytest.raises(Stopped), Audit(recording, {}):
@@ -52,11 +58,7 @@ def test_a_number_that_stands_in_a_tensor_may_be_read_and_so_may_its_copy():
 
 
 def test_a_number_that_was_written_over_may_not_be_read():
-    recording = Recording(Policy(), "cpu", "submission.py")
-    number, secret = torch.tensor(2.5), torch.tensor(7.5)
-    for tensor in (number, secret):
-        recording.register(tensor, len(recording.storages))
-    recording.let_read(number)
+    recording, number, secret = with_a_number()
     with pytest.raises(Stopped), Audit(recording, {}):
         number.copy_(secret).item()
 
