@@ -2,7 +2,7 @@
 
 Each part compares two things in one run. Results go to `docs/data/performance.json`, cumulative by platform and part, and
 from there into the table of `docs/performance.md`; `--table` renews the table alone. Parts: start, ready, stages,
-pipelining, workers, haul, vector, record, noise (which needs a GPU).
+pipelining, workers, haul, vector, record; on a GPU also noise and baselines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, noise, throughput
+from benchmarks import calibration, harness, noise, throughput
 from benchmarks.comparison import Row
 from benchmarks.measure import machine
 from kgb_gym.platforms import get as get_platform
@@ -75,6 +75,7 @@ def _parts(platform: str, seconds: float, repeats: int) -> dict[str, Callable[[]
     }
     if get_platform(platform).timed:
         parts["noise"] = lambda: noise.noise(repeats)
+        parts["baselines"] = calibration.baselines
     return parts
 
 

@@ -7,8 +7,10 @@ platform that is timed the rows hold speedups, else seconds and correctness only
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,7 @@ def main() -> int:
     platform = get_platform(given.platform).name
     limits = Limits(correctness_s=given.correctness_s, performance_s=given.timing_s)
     failed, started = [], time.monotonic()
-    chosen = match(given.operators)
+    chosen = _longest_first(match(given.operators), results.read(given.json) if given.json else {})
     with LocalEngine(workers=given.workers, platform=platform) as engine:
         futures = {
             engine.submit(
@@ -62,6 +64,11 @@ def main() -> int:
     print(f"{len(chosen) - len(failed)} of {len(chosen)} clean on {given.suite} ({platform}), "
           f"{time.monotonic() - started:.0f} s with {given.workers} workers, seed {given.seed}")  # fmt: skip
     return int(bool(failed))
+
+
+def _longest_first(names: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """So that no long one is left to run alone at the end; what has no row yet may be long."""
+    return sorted(names, key=lambda n: -float(rows[n]["seconds"]) if n in rows else -math.inf)
 
 
 def summary(verdict: Verdict) -> dict[str, Any]:

@@ -10,17 +10,18 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, as_completed, wait
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import psutil
 
 from benchmarks.comparison import Row, percentile, spread
-from kgb_gym.operators import gold_source
+from kgb_gym.operators import get, gold_source
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.sandbox import LocalEngine
 from kgb_gym.sandbox.devices import visible
 from kgb_gym.sandbox.leases import Leases
-from kgb_gym.verdict import Verdict
+from kgb_gym.verdict import Status, Verdict
 from kgb_gym.verification.protocols import Job, Limits
 
 SAMPLE = (
@@ -31,7 +32,12 @@ SAMPLE = (
 SHORT = ("aten/cos", "aten/t", "cublas/Saxpy_v2", "aten/zeros")
 """For the long haul: `smoke`, untimed."""
 READY_MS, SPEEDUP, GPUS, PER_MINUTE, MIB_PER_THOUSAND = 50.0, 1.8, 1.9, 400.0, 1.0
-WARM_S = {"aten/softmax": 3.0, "aten/cos": 1.5}
+WARM = {
+    "aten/softmax": (36, 3.0, ("softmax.int[*=1x256]", "softmax.int*[*=4096x256]", "softmax.int*[*=200x2560x3]")),
+    "aten/cos": (18, 1.5, ("cos[dtype=*32,shape=*]", "cos[dtype=*16,shape=*]")),
+}
+"""Targets in seconds for as many `paper` cases as the published code runs: softmax's 18, and 18 more of the same sizes (6
+of them masked by -inf, 12 with `out=`); cos's 18."""
 
 
 def job(name: str, platform: str, suite: str, seed: int, *, timing: bool = True) -> Job:
@@ -90,28 +96,42 @@ def start(platform: str) -> Iterator[Row]:
 
 
 def stages(platform: str, repeats: int = 5) -> Iterator[Row]:
-    """One verification at a time: seconds by stage. On a GPU with timings, on the CPU the `quick` suite."""
+    """One verification at a time: seconds by stage. On a GPU with timings, of the whole suite and of as many cases as the
+    published code runs (see `WARM`); on the CPU the `quick` suite."""
     where = get_platform(platform)
     with LocalEngine(1, platform) as engine:
-        for name, target in WARM_S.items():
-            verdicts = [
-                engine.submit(job(name, where.name, where.default_suite, seed)).result() for seed in range(repeats + 1)
-            ]
-            if bad := [v for v in verdicts if not v.clean]:
-                yield Row(f"{name}: not clean", float("nan"), "s", detail=f"{bad[0].status}: {bad[0].message[:200]}")
-                continue
-            total = [v.durations["total"] for v in verdicts[1:]]
-            timed = sum(c.timing is not None for c in verdicts[0].cases)
-            yield Row(f"{name}, warm, {len(verdicts[0].cases)} cases, {timed} timed", statistics.median(total), "s",
-                      "the first one", verdicts[0].durations["total"], target if where.timed else None,
-                      detail=by_stage(verdicts[1:]))  # fmt: skip
+        for name, (count, target, patterns) in WARM.items():
+            whole = job(name, where.name, where.default_suite, 0)
+            yield _staged(engine, whole, "", None, repeats)
+            if where.timed:
+                published = replace(whole, cases=tuple(_published(name, count, patterns)))
+                yield _staged(engine, published, " (the published code's number)", target, repeats)
+
+
+def _published(name: str, count: int, patterns: Sequence[str]) -> list[str]:
+    globs = [p.replace("[", "[[]") for p in patterns]
+    plain = [c for c in get(name).cases("paper") if any(fnmatchcase(c.id, g) for g in globs)]
+    chosen = [c.id for c in plain if c.timed or count > get(name).counts("paper")["k"]]
+    assert len(chosen) == count, f"{name}: {len(chosen)} cases"
+    return chosen
+
+
+def _staged(engine: LocalEngine, asked: Job, which: str, target: float | None, repeats: int) -> Row:
+    verdicts = [engine.submit(replace(asked, seed=seed)).result() for seed in range(repeats + 1)]
+    name, cases = asked.operator, verdicts[0].cases
+    if bad := [v for v in verdicts if v.status is not Status.PASSED]:
+        return Row(f"{name}: not clean", float("nan"), "s", detail=f"{bad[0].status}: {bad[0].message[:200]}")
+    seconds = statistics.median(v.durations["total"] for v in verdicts[1:])
+    timed = sum(c.timing is not None for c in cases)
+    return Row(f"{name}, warm, {len(cases)} cases{which}, {timed} timed", seconds, "s", "the first one",
+               verdicts[0].durations["total"], target, detail=by_stage(verdicts[1:]))  # fmt: skip
 
 
 def pipelining(platform: str, repeats: int = 6) -> Iterator[Row]:
     """A verification with cases made ready (on a GPU: kernels compiled, too) ahead, and without, in turn."""
     suite = get_platform(platform).default_suite
     with LocalEngine(1, platform) as engine:
-        for name in WARM_S:
+        for name in WARM:
             times: dict[bool, list[float]] = {True: [], False: []}
             for seed in range(repeats + 1):
                 for on in (True, False) if seed % 2 else (False, True):

@@ -24,7 +24,8 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
             stage = Stage.TIMED if any(t.timing for t in session.trials) else Stage.GENUINE
         elif everything and job.kind != "compile" and job.script is None:
             stage = Stage.CORRECT
-    whole = job.kind == "verify" and not job.only_defined and not job.without and failure is None
+    partial = job.only_defined or job.without or job.cases
+    whole = job.kind == "verify" and not partial and failure is None
     speedup, lower = _speedup(cases)
     return Verdict(
         operator=operator.id,

@@ -21,21 +21,21 @@ def derive(job: Job, *purpose: str) -> int:
 
 
 def chosen_cases(job: Job, operator: Operator, interfaces: tuple[Interface, ...]) -> list[Case]:
-    """The job's cases: for `verify` the suite and one hidden case an interface, for `test`, `run` (the first
-    of them) and `profile` those asked for, for `compile` the suite. In an order drawn for this submission.
+    """The job's cases: those asked for, or for `test`, `run` (the first of them) and `profile` the suite `smoke`, for
+    `verify` and `compile` the job's suite; with `verify` one hidden case an interface. In an order drawn for this
+    submission.
 
     Raises:
-        ValueError: `test` names cases that do not exist.
+        ValueError: it asks for cases that do not exist.
     """
     names = tuple(i.name for i in interfaces)
-    chosen = job.kind in ("test", "run", "profile")
-    if chosen and job.cases:
+    if job.cases:
         known = list(operator.cases(job.suite, names)) + list(operator.cases("smoke", names))
         cases = [c for c in known if any(c.id == p or _matches(c.id, p) or c.interface == p for p in job.cases)]
         cases = list({c.id: c for c in cases}.values())
         if not cases:
             raise ValueError(f"no case matches {', '.join(job.cases)}")
-    elif chosen:
+    elif job.kind in ("test", "run", "profile"):
         cases = list(operator.cases("smoke", names))
     else:
         cases = list(operator.cases(job.suite, names))

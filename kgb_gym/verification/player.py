@@ -33,6 +33,7 @@ from kgb_gym.verification.record import (
     Resize,
     Step,
     TritonType,
+    Tune,
     View,
     encode_value,
     parse,
@@ -267,7 +268,7 @@ def _play(
     out: list[memoryview] = []
     for seed in question["seeds"]:
         pick = {(f, k): i for f, k, i in question["pick"]}
-        if device == "cuda":
+        if device == "cuda" and any(isinstance(s, Tune) for s in record.steps):
             from kgb_gym.verification.timing import tune
 
             spare = Playback(record, [storage_of(b, device) for b in blobs], kernels, device, seed)

@@ -28,6 +28,8 @@ from kgb_gym.verification.sampling import Pair, Rule, estimate, repeat
 from kgb_gym.verification.tensors import unpack
 
 LAUNCH_BOUND_US = 3.0
+ROUND_US = 10_000.0
+"""Device time of a round of runs back to back, where a run is not longer than that by itself."""
 ROTATIONS = 3
 ROTATION_BYTES = 8 << 20
 """Inputs larger than this are not rotated: the flush between measurements leaves nothing of them in the cache."""
@@ -67,8 +69,7 @@ def time_case(
     keep: list[Any] = []
     pick: dict[tuple[str, str], int] = {}
     for _ in range(ROTATIONS if total <= ROTATION_BYTES else 1):
-        mine = unpack(question["call"], [bytearray(b) for b in blobs], "cuda")
-        theirs = unpack(question["call"], [bytearray(b) for b in blobs], "cuda")
+        mine, theirs = (unpack(question["call"], blobs, "cuda") for _ in range(2))
         playback = Playback(record, mine[1], kernels, "cuda", question["seed"])
         playback.poison()
         pick = tune(record, playback, pick)
@@ -104,9 +105,10 @@ def time_case(
         "timing": {
             **asdict(told), "interval": list(told.interval), "cache": timer.cache,
             "method": "graph" if graphs else "events", "launch_bound": told.baseline_us < LAUNCH_BOUND_US,
-            "submission_launch_us": launch_cost(sides[0][0]), "baseline_launch_us": launch_cost(sides[0][1]),
+            "submission_launch_us": launch_cost(sides[0][0], told.submission_us),
+            "baseline_launch_us": launch_cost(sides[0][1], told.baseline_us),
         },
-        "label": baseline.label, "wall": wall_clock((graphs or sides)[0][0], rng),
+        "label": baseline.label, "wall": wall_clock((graphs or sides)[0][0], rng, told.submission_us),
     }  # fmt: skip
     out: list[memoryview] = []
     if question.get("look"):
@@ -119,10 +121,11 @@ def time_case(
     return answer, out
 
 
-def wall_clock(run: Callable[[], None], rng: random.Random) -> dict[str, float]:
+def wall_clock(run: Callable[[], None], rng: random.Random, device_us: float) -> dict[str, float]:
     """Wall microseconds of one of `count` runs back to back, `count` drawn, the best of three rounds: what device events
-    cannot be talked out of. It holds the launches, which a busy machine makes slow."""
-    count, rounds = rng.randint(10, 40), []
+    cannot be talked out of. It holds the launches, which a busy machine makes slow. Of long runs fewer say as much."""
+    most = min(40, max(4, int(ROUND_US / device_us)))
+    count, rounds = rng.randint(max(2, most // 4), most), []
     for _ in range(3):
         torch.cuda.synchronize()
         began = time.perf_counter()
@@ -133,15 +136,16 @@ def wall_clock(run: Callable[[], None], rng: random.Random) -> dict[str, float]:
     return {"count": count, "us": min(rounds)}
 
 
-def launch_cost(run: Callable[[], None]) -> float:
-    """Host microseconds to issue one plain run while the device is idle or behind: the best of five rounds of eight."""
-    rounds = []
+def launch_cost(run: Callable[[], None], device_us: float) -> float:
+    """Host microseconds to issue one plain run while the device is idle or behind: the best of five rounds of eight, or
+    of fewer where a run is long."""
+    count, rounds = min(8, max(1, int(ROUND_US / device_us))), []
     for _ in range(5):
         torch.cuda.synchronize()
         began = time.perf_counter()
-        for _ in range(8):
+        for _ in range(count):
             run()
-        rounds.append((time.perf_counter() - began) * 1e6 / 8)
+        rounds.append((time.perf_counter() - began) * 1e6 / count)
     torch.cuda.synchronize()
     return min(rounds)
 
