@@ -24,11 +24,13 @@ def baselines(source: str = "cublas", each: int = EACH) -> Iterator[Row]:
         source: `cublas` or `aten`.
         each: cases an operator, from its smallest to its largest.
     """
+    from kgb_gym.sandbox import heap
     from kgb_gym.sandbox.devices import lock_name, visible
     from kgb_gym.sandbox.leases import Leases
 
     taken: list[tuple[float, float, str]] = []
     told: list[str] = []
+    heap.keep()
     device = visible()[0]
     for name in match([f"{source}/*"]):
         operator = get_operator(name)

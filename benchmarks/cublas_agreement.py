@@ -21,6 +21,7 @@ from benchmarks import results
 from kgb_gym.operators import Call, Case, Interface, Maker, Operator, get, match, names
 from kgb_gym.operators.cublas import library
 from kgb_gym.operators.oracle import argument, bind, expected
+from kgb_gym.sandbox import heap
 
 LARGE = 1 << 17
 """Elements up to which the margin of an output is found out, which takes several comparisons."""
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = (
         match([f"cublas/{r.removeprefix('cublas/')}" for r in given.routines]) if given.routines else names("cublas")
     )
+    heap.keep()
     found = library.load()
     if found is None:
         why = "no libcublas was found" if torch.cuda.is_available() else "there is no CUDA device"

@@ -118,6 +118,10 @@ def _context(role: str, config: Mapping[str, Any]) -> None:
     with Leases().hold(config.get("visible") or "gpu-0", exclusive=False):
         torch.empty(1, device="cuda")
         torch.cuda.synchronize()
+        if role == "player":
+            from kgb_gym.sandbox import warm
+
+            warm.driver()
 
 
 def _needs_declaration(role: str, config: Mapping[str, Any]) -> bool:

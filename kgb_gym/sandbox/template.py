@@ -83,7 +83,7 @@ def _warm(mode: str, root: str) -> Roles:
 
     from kgb_gym.operators import baseline  # noqa: F401 (imported before the fences close)
     from kgb_gym.platforms.interpreter import repair
-    from kgb_gym.sandbox import fences, warm, worker
+    from kgb_gym.sandbox import fences, heap, warm, worker
     from kgb_gym.verification import compiler, player, recorder, scripting, timing  # noqa: F401 (as above)
 
     fences.readable()
@@ -92,6 +92,7 @@ def _warm(mode: str, root: str) -> Roles:
         repair()
         warm.interpret()
     else:
+        heap.keep()
         warm.compile_once(os.path.join(root, "warm"))
     import triton.runtime.autotuner  # noqa: F401 (as above)
 

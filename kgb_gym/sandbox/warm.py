@@ -23,20 +23,27 @@ def interpret() -> None:
 
 
 def compile_once(folder: str) -> None:
-    """Compile it for sm_90, with no GPU, into a cache folder of its own."""
+    """Compile it for sm_90, with no GPU. `folder` is Triton's cache from now on, for what is built before a child's fences
+    close: afterwards each child has a cache of its own."""
     import os
 
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    before = os.environ.get("TRITON_CACHE_DIR")
     os.environ["TRITON_CACHE_DIR"] = folder
-    try:
-        signature = {"src": "*fp32", "dst": "*fp32", "n": "i32", "BLOCK": "constexpr"}
-        source = ASTSource(fn=_double, signature=signature, constexprs={(3,): 16}, attrs={})
-        triton.compile(source, target=GPUTarget("cuda", 90, 32))
-    finally:
-        if before is None:
-            os.environ.pop("TRITON_CACHE_DIR", None)
-        else:
-            os.environ["TRITON_CACHE_DIR"] = before
+    signature = {"src": "*fp32", "dst": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    source = ASTSource(fn=_double, signature=signature, constexprs={(3,): 16}, attrs={})
+    triton.compile(source, target=GPUTarget("cuda", 90, 32))
+
+
+def driver() -> None:
+    """Have Triton build and load its access to the device's driver, which it else does at a player's first launch.
+
+    Needs the device's context; never in a template, whose children would inherit it.
+    """
+    import contextlib
+
+    from triton.runtime import driver as access
+
+    with contextlib.suppress(Exception):  # it is told where the first kernel is launched
+        access.active.get_current_device()

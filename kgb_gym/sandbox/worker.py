@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from kgb_gym.sandbox import heap
 from kgb_gym.sandbox.spawner import Channel, TemplateSpawner
 from kgb_gym.verdict import Stage, Status, Verdict
 from kgb_gym.verification import wire
@@ -44,6 +45,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
             verdict = harness_error(job, f"the judge failed: {traceback.format_exc(limit=-6)}")
         finally:
             shutil.rmtree(root, ignore_errors=True)
+            heap.give_back()
         wire.send(sock, {"verdict": verdict.to_dict(), "pid": os.getpid()})
 
 

@@ -305,5 +305,5 @@ def hand_over(
             out.append(content)
             digests.append(None)
         else:
-            digests.append(hashlib.blake2b(content, digest_size=16).hexdigest())
+            digests.append(hashlib.sha256(content).hexdigest())
     return digests

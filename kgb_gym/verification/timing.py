@@ -161,7 +161,10 @@ def measure(
     """
     flush = torch.empty(_flush_bytes(), dtype=torch.uint8, device="cuda") if timer.cache == "cold" else None
 
-    def once(number: int, which: int) -> tuple[torch.cuda.Event, torch.cuda.Event]:
+    stream = torch.cuda.current_stream()
+    events = [tuple(torch.cuda.Event(enable_timing=True) for _ in range(4)) for _ in range(Rule.batch)]
+
+    def once(number: int, which: int, start: torch.cuda.Event, stop: torch.cuda.Event) -> None:
         run = sides[number][which]
         if flush is None:
             run()  # what it reads is in the cache now
@@ -169,20 +172,17 @@ def measure(
             fresh[number]()
         if flush is not None:
             flush.zero_()
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
+        start.record(stream)
         run()
-        stop.record()
-        return start, stop
+        stop.record(stream)
 
     def take(done: int, count: int) -> list[Pair]:
-        events = []
         for number in range(done, done + count):
-            order = rng.sample((0, 1), 2)
-            marks = {which: once(number % len(sides), which) for which in order}
-            events.append((marks[0], marks[1]))
+            marks = events[number - done]
+            for which in (0, 1) if rng.random() < 0.5 else (1, 0):
+                once(number % len(sides), which, *marks[2 * which : 2 * which + 2])
         torch.cuda.synchronize()
-        return [(own[0].elapsed_time(own[1]) * 1e3, base[0].elapsed_time(base[1]) * 1e3) for own, base in events]
+        return [(a.elapsed_time(b) * 1e3, c.elapsed_time(d) * 1e3) for a, b, c, d in events[:count]]
 
     rule = Rule(half_width=timer.half_width, most=timer.most, least=min(Rule.least, timer.most))
     return repeat(take, budget_s, rule)

@@ -60,7 +60,7 @@ def scratch_pid(engine: LocalEngine, role: str, *, busy: bool = True) -> int:
     while time.monotonic() < until:
         for process in workers(engine):
             try:
-                if f"/{role}-" in process.cwd() and (not busy or sum(process.cpu_times()[:2]) > 0.4):
+                if f"/{role}-" in process.cwd() and (not busy or sum(process.cpu_times()[:2]) > 0.15):
                     return process.pid
             except psutil.Error:
                 continue
