@@ -16,10 +16,10 @@ def acosh_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
         x = x.to(tl.float32)
     above = x - 1
     u = above + tl.sqrt(above * (above + 2))
-    # log(1 + u): what the sum loses in rounding is put back as a first-order term.
-    w = 1 + u
-    near = tl.log(w) - ((w - 1) - u) / w
-    y = tl.where(x > 1e8, tl.log(x) + 0.6931471805599453, near)
+    # log(1 + u): what the sum loses in rounding is put back as a first-order term. Far out it is log(2 x).
+    far = x > 1e8
+    w = tl.where(far, x, 1 + u)
+    y = tl.log(w) + tl.where(far, 0.6931471805599453, (u - (w - 1)) / w)
     y = tl.where(x < 1, float("nan"), y)
     tl.store(out_ptr + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
 

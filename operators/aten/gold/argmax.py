@@ -4,17 +4,30 @@ import torch
 import triton
 import triton.language as tl
 
-MAX_SPLITS = 512
-CHUNK = 4096
+MAX_SPLITS = 1024
+LEAST = 128
+WANTED = 1024
+TILE = 2048
 
 
-def tile_sizes(args):
-    """Elements of a slice in one tile, and answers in one tile: at most 2048 elements together."""
-    block_n = min(triton.next_power_of_2(args["chunk"]), 1024 if args["inner"] == 1 else 32)
-    return block_n, min(triton.next_power_of_2(args["answers"]), max(1, 2048 // block_n))
+def tile(args):
+    """Elements of a slice and answers in one tile, and whether its answers lie side by side in memory (those of one outer
+    index)."""
+    chunk, inner = args["chunk"], args["inner"]
+    if inner > 1 and chunk >= 64:
+        block_j = min(triton.next_power_of_2(inner), 64)
+        return min(triton.next_power_of_2(chunk), TILE // block_j), block_j, True
+    block_n = min(triton.next_power_of_2(chunk), 1024 if inner == 1 else 32)
+    return block_n, min(triton.next_power_of_2(args["answers"]), TILE // block_n), False
 
 
-@triton.heuristics({"BLOCK_N": lambda args: tile_sizes(args)[0], "BLOCK_J": lambda args: tile_sizes(args)[1]})
+@triton.heuristics(
+    {
+        "BLOCK_N": lambda args: tile(args)[0],
+        "BLOCK_J": lambda args: tile(args)[1],
+        "WITHIN": lambda args: tile(args)[2],
+    }
+)
 @triton.jit
 def argmax_kernel(
     x_ptr,
@@ -27,6 +40,7 @@ def argmax_kernel(
     chunk,
     BLOCK_J: tl.constexpr,
     BLOCK_N: tl.constexpr,
+    WITHIN: tl.constexpr,
     KIND: tl.constexpr,
     GIVEN: tl.constexpr,
 ):
@@ -35,22 +49,31 @@ def argmax_kernel(
     Those are the numbers from p * chunk to (p + 1) * chunk, below `count`; or, if GIVEN, what these rows of
     `candidates` hold.
     """
-    j = tl.program_id(0).to(tl.int64) * BLOCK_J + tl.arange(0, BLOCK_J)
+    block = tl.program_id(0).to(tl.int64)
     k = tl.arange(0, BLOCK_N)
     split = tl.program_id(1).to(tl.int64)
     start = split * chunk
     end = min(start + chunk, count)
-    base = (j // inner) * n * inner + j % inner
+    if WITHIN:
+        columns = tl.cdiv(inner, BLOCK_J)
+        i = block % columns * BLOCK_J + tl.arange(0, BLOCK_J)
+        j = block // columns * inner + i
+        known = i < inner
+        base = block // columns * n * inner + i
+    else:
+        j = block * BLOCK_J + tl.arange(0, BLOCK_J)
+        known = j < answers
+        base = (j // inner) * n * inner + j % inner
     if GIVEN:
-        first = tl.load(candidates_ptr + j, mask=j < answers)[:, None]
+        first = tl.load(candidates_ptr + j, mask=known)[:, None]
     else:
         first = tl.full((BLOCK_J, 1), start, dtype=tl.int64)
-    first_x = tl.load(x_ptr + base[:, None] + first * inner, mask=(j < answers)[:, None]).to(KIND)
+    first_x = tl.load(x_ptr + base[:, None] + first * inner, mask=known[:, None]).to(KIND)
     best = tl.broadcast_to(first_x, (BLOCK_J, BLOCK_N))
     where = tl.broadcast_to(first, (BLOCK_J, BLOCK_N))
     for step in range(0, chunk, BLOCK_N):
         at = (start + step + k)[None, :]
-        mask = (j < answers)[:, None] & (at < end)
+        mask = known[:, None] & (at < end)
         if GIVEN:
             position = tl.load(candidates_ptr + at * answers + j[:, None], mask=mask, other=first)
         else:
@@ -63,7 +86,7 @@ def argmax_kernel(
     top = tl.max(best, axis=1)[:, None]
     hit = tl.where(nan, best != best, best == top)
     y = tl.min(tl.where(hit, where, n), axis=1)
-    tl.store(out_ptr + split * answers + j, y, mask=j < answers)
+    tl.store(out_ptr + split * answers + j, y, mask=known)
 
 
 def product(sizes):
@@ -80,10 +103,15 @@ def working(dtype):
     return tl.float32 if dtype.is_floating_point else tl.int32
 
 
+def blocks(outer, inner, chunk):
+    """How many tiles hold all answers."""
+    _, block_j, within = tile({"chunk": chunk, "inner": inner, "answers": outer * inner})
+    return outer * triton.cdiv(inner, block_j) if within else triton.cdiv(outer * inner, block_j)
+
+
 def launch(x, candidates, outer, n, inner, out, count, chunk, splits):
     answers = outer * inner
-    block_j = tile_sizes({"chunk": chunk, "inner": inner, "answers": answers})[1]
-    grid = (triton.cdiv(answers, block_j), splits)
+    grid = (blocks(outer, inner, chunk), splits)
     given = candidates is not None
     argmax_kernel[grid](
         x,
@@ -110,7 +138,7 @@ def search(x, dim, out):
     answers = outer * inner
     if answers == 0:
         return
-    splits = min(MAX_SPLITS, triton.cdiv(n, CHUNK)) if answers < 8192 else 1
+    splits = min(MAX_SPLITS, triton.cdiv(n, LEAST), triton.cdiv(WANTED, blocks(outer, inner, n)))
     if splits == 1:
         launch(x, None, outer, n, inner, out, n, n, 1)
         return

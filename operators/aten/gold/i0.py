@@ -20,17 +20,14 @@ def i0_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     limit: tl.constexpr = 20 if double else 12
     a = tl.abs(x)
     quarter = 0.25 * a * a
-    term = tl.full((BLOCK,), 1, x.dtype)
-    series = term
-    for k in tl.static_range(1, near_terms):
-        term *= quarter * (1 / (k * k))
-        series += term
+    # Both from the last term to the first: 1 + c1 (1 + c2 (1 + ...)).
+    series = tl.full((BLOCK,), 1, x.dtype)
+    for k in tl.static_range(near_terms - 1, 0, -1):
+        series = 1 + quarter * (1 / (k * k)) * series
     eighth = 0.125 / a
-    term = tl.full((BLOCK,), 1, x.dtype)
-    tail = term
-    for k in tl.static_range(1, far_terms):
-        term *= eighth * ((2 * k - 1) * (2 * k - 1) / k)
-        tail += term
+    tail = tl.full((BLOCK,), 1, x.dtype)
+    for k in tl.static_range(far_terms - 1, 0, -1):
+        tail = 1 + eighth * ((2 * k - 1) * (2 * k - 1) / k) * tail
     root = tl.exp(0.5 * a)
     tail = root * (tail * 0.3989422804014327 / tl.sqrt(a)) * root
     # Each is dropped where it overflows or divides by zero.

@@ -4,17 +4,28 @@ import torch
 import triton
 import triton.language as tl
 
-MAX_SPLITS = 512
-CHUNK = 4096
+MAX_SPLITS = 1024
+LEAST = 128
+WANTED = 1024
+TILE = 2048
+
+
+def tile(args):
+    """Summands and answers in one tile, and whether its answers lie side by side in memory (those of one outer index)."""
+    chunk, inner = args["chunk"], args["inner"]
+    within = inner > 1 and chunk >= 64
+    if within:
+        block_j = min(triton.next_power_of_2(inner), 64)
+        return min(triton.next_power_of_2(chunk), TILE // block_j), block_j, True
+    block_n = min(triton.next_power_of_2(chunk), TILE if inner == 1 else 32)
+    return block_n, min(triton.next_power_of_2(args["answers"]), TILE // block_n), False
 
 
 @triton.heuristics(
     {
-        "BLOCK_N": lambda args: min(triton.next_power_of_2(args["chunk"]), 1024 if args["inner"] == 1 else 32),
-        "BLOCK_J": lambda args: min(
-            triton.next_power_of_2(args["answers"]),
-            max(1, 2048 // min(triton.next_power_of_2(args["chunk"]), 1024 if args["inner"] == 1 else 32)),
-        ),
+        "BLOCK_N": lambda args: tile(args)[0],
+        "BLOCK_J": lambda args: tile(args)[1],
+        "WITHIN": lambda args: tile(args)[2],
         "ACROSS": lambda args: args["inner"] == 1,
     }
 )
@@ -29,31 +40,41 @@ def mean_kernel(
     count,
     BLOCK_J: tl.constexpr,
     BLOCK_N: tl.constexpr,
+    WITHIN: tl.constexpr,
     ACROSS: tl.constexpr,
     SUM: tl.constexpr,
 ):
     """Answer j of split p: the sum of x[j // inner, p * chunk : (p + 1) * chunk, j % inner], divided by `count`."""
-    j = tl.program_id(0).to(tl.int64) * BLOCK_J + tl.arange(0, BLOCK_J)
+    block = tl.program_id(0).to(tl.int64)
     k = tl.arange(0, BLOCK_N)
     split = tl.program_id(1)
     start = split.to(tl.int64) * chunk
     end = min(start + chunk, n)
-    base = (j // inner) * n * inner + j % inner
+    if WITHIN:
+        columns = tl.cdiv(inner, BLOCK_J)
+        i = block % columns * BLOCK_J + tl.arange(0, BLOCK_J)
+        j = block // columns * inner + i
+        known = i < inner
+        base = block // columns * n * inner + i
+    else:
+        j = block * BLOCK_J + tl.arange(0, BLOCK_J)
+        known = j < answers
+        base = (j // inner) * n * inner + j % inner
     if ACROSS:
         total = tl.zeros((BLOCK_J, BLOCK_N), dtype=SUM)
         for step in range(0, chunk, BLOCK_N):
             at = start + step + k
-            mask = (j < answers)[:, None] & (at < end)[None, :]
+            mask = known[:, None] & (at < end)[None, :]
             total += tl.load(x_ptr + base[:, None] + at[None, :], mask=mask, other=0).to(SUM)
         y = tl.sum(total, axis=1)
     else:
         total = tl.zeros((BLOCK_N, BLOCK_J), dtype=SUM)
         for step in range(0, chunk, BLOCK_N):
             at = start + step + k
-            mask = (at < end)[:, None] & (j < answers)[None, :]
+            mask = (at < end)[:, None] & known[None, :]
             total += tl.load(x_ptr + base[None, :] + at[:, None] * inner, mask=mask, other=0).to(SUM)
         y = tl.sum(total, axis=0)
-    tl.store(out_ptr + split.to(tl.int64) * answers + j, (y / count).to(out_ptr.dtype.element_ty), mask=j < answers)
+    tl.store(out_ptr + split.to(tl.int64) * answers + j, (y / count).to(out_ptr.dtype.element_ty), mask=known)
 
 
 def product(sizes):
@@ -63,12 +84,16 @@ def product(sizes):
     return total
 
 
+def blocks(outer, inner, chunk):
+    """How many tiles hold all answers."""
+    _, block_j, within = tile({"chunk": chunk, "inner": inner, "answers": outer * inner})
+    return outer * triton.cdiv(inner, block_j) if within else triton.cdiv(outer * inner, block_j)
+
+
 def launch(x, outer, n, inner, out, chunk, splits, count):
     answers = outer * inner
-    wide = 1024 if inner == 1 else 32
-    block_j = min(triton.next_power_of_2(answers), max(1, 2048 // min(triton.next_power_of_2(chunk), wide)))
     kind = tl.float64 if out.dtype == torch.float64 else tl.float32
-    mean_kernel[(triton.cdiv(answers, block_j), splits)](x, out, answers, n, inner, chunk, count, SUM=kind, num_warps=4)
+    mean_kernel[(blocks(outer, inner, chunk), splits)](x, out, answers, n, inner, chunk, count, SUM=kind, num_warps=4)
 
 
 def reduce_into(x, dims, out):
@@ -85,7 +110,7 @@ def reduce_into(x, dims, out):
     else:
         x = x.permute(kept + dims).contiguous()
         outer, inner = answers, 1
-    splits = min(MAX_SPLITS, triton.cdiv(n, CHUNK)) if answers < 8192 else 1
+    splits = min(MAX_SPLITS, triton.cdiv(n, LEAST), triton.cdiv(WANTED, blocks(outer, inner, n)))
     if splits == 1:
         launch(x, outer, n, inner, out, n, 1, n)
         return
