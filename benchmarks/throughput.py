@@ -95,7 +95,7 @@ def start(platform: str) -> Iterator[Row]:
         yield Row("memory of one waiting process (USS)", max(held), "MiB", detail=f"{len(held)} waited")
 
 
-def stages(platform: str, repeats: int = 5) -> Iterator[Row]:
+def stages(platform: str, repeats: int = 3) -> Iterator[Row]:
     """One verification at a time: seconds by stage. On a GPU with timings, of the whole suite and of as many cases as the
     published code runs (see `WARM`); on the CPU the `quick` suite."""
     where = get_platform(platform)

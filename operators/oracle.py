@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -233,12 +233,26 @@ def _precise(op: Any, call: Call) -> tuple[list[Any], dict[str, torch.Tensor]] |
     arguments = dict(wide.kwargs)
     positional = [arguments.pop(n) for n in schema[: len(call.args)]]
     try:
-        with torch.no_grad(), _default_dtype(torch.float64):
+        with torch.no_grad(), _default_dtype(torch.float64) if _takes_default(call, outputs) else nullcontext():
             result = op(*positional, **arguments)
     except Exception:  # noqa: BLE001 (refused in double precision: judged at its own)
         return None
     leaves = list(result) if isinstance(result, (list, tuple)) else [result]
     return leaves, {n: v for n, v in wide.kwargs.items() if isinstance(v, torch.Tensor)}
+
+
+def switches_default_dtype(operator: Operator, interface: Interface, call: Call) -> bool:
+    """Whether `expected` sets torch's default dtype for a while, which all threads of the process see."""
+    if operator.source != "aten" or interface.oracle is not None or (interface.compare or operator.compare).exact:
+        return False
+    out = bind(operator, interface, call).get("out")
+    return not operator.view and not operator.random and _takes_default(call, [id(out)])
+
+
+def _takes_default(call: Call, outputs: Sequence[int]) -> bool:
+    """Whether the default dtype may be that of an answer: nothing floating goes in."""
+    given = [t.dtype for t in call.tensors() if id(t) not in outputs]
+    return not any(d.is_floating_point or d.is_complex for d in given)
 
 
 def _real(call: Call) -> Call:

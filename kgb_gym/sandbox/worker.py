@@ -17,7 +17,7 @@ from kgb_gym.sandbox.spawner import Channel, TemplateSpawner
 from kgb_gym.verdict import Stage, Status, Verdict
 from kgb_gym.verification import wire
 from kgb_gym.verification.judge import verify
-from kgb_gym.verification.protocols import Job
+from kgb_gym.verification.protocols import Job, Threads
 from kgb_gym.verification.source import digest
 
 
@@ -26,10 +26,11 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
 
     Args:
         sock: connected to the engine.
-        config: `root`, a folder for scratch folders; `fds`, the channels to both templates; `threads`, how many the
-            oracle may use; `device` and `visible`, see `TemplateSpawner`.
+        config: `root`, a folder for scratch folders; `fds`, the channels to both templates; `threads`, how many may
+            compute; `device` and `visible`, see `TemplateSpawner`.
     """
-    torch.set_num_threads(int(config.get("threads", 1)))
+    threads = Threads.of(int(config.get("threads", 1)))
+    torch.set_num_threads(threads.own)
     native, interpreter = (Channel(socket.socket(fileno=fd)) for fd in config["fds"])
     while True:
         try:
@@ -40,7 +41,7 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
         root = tempfile.mkdtemp(prefix=f"job-{os.getpid()}-", dir=config["root"])
         try:
             spawner = TemplateSpawner(native, interpreter, root, config["device"], config["visible"])
-            verdict = verify(job, spawner)
+            verdict = verify(job, spawner, threads=threads)
         except Exception:  # noqa: BLE001 (a failure of ours becomes a harness_error verdict)
             verdict = harness_error(job, f"the judge failed: {traceback.format_exc(limit=-6)}")
         finally:

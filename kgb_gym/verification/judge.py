@@ -20,11 +20,12 @@ from kgb_gym.verification import compile_ahead, freshness, wire
 from kgb_gym.verification.answers import Forged, error_of, printable
 from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
+from kgb_gym.verification.foresight import Foresight
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.pipeline import play_cases
 from kgb_gym.verification.plan import chosen_cases, derive, uses_dtype
 from kgb_gym.verification.playing import judge_refusals, live_question
-from kgb_gym.verification.protocols import Ended, Job, Spawner
+from kgb_gym.verification.protocols import Ended, Job, Spawner, Threads
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
 from kgb_gym.verification.scripting import printed
@@ -34,18 +35,19 @@ from kgb_gym.verification.subject import readable
 from kgb_gym.verification.tensors import pack
 
 
-def verify(job: Job, spawner: Spawner, operator: Operator | None = None) -> Verdict:
+def verify(job: Job, spawner: Spawner, operator: Operator | None = None, threads: Threads | None = None) -> Verdict:
     """Answer one job.
 
     Args:
         job: the question.
         spawner: where processes come from.
         operator: judge by this declaration; default: the catalogue's of the job's name.
+        threads: what may be computed at once; default: one thing.
 
     Raises:
         Exception: a failure of ours; the caller makes it a `harness_error`.
     """
-    session = Session(job, operator or get(job.operator), get_platform(job.platform), spawner)
+    session = Session(job, operator or get(job.operator), get_platform(job.platform), spawner, threads or Threads())
     failure: Failure | None = None
     source: Source | None = None
     try:
@@ -143,6 +145,9 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         caller = stack.enter_context(_process(session, "caller")) if live else None
         _load(session, recorder, source, interfaces)
         session.stage = Stage.LOADED
+        ahead = session.threads if player is not None and job.pipelined else Threads()
+        foresight = Foresight(session, session.trials, ahead)
+        stack.callback(foresight.close)
         with session.clock("record"):
             _record_all(session, recorder)
         session.ran("state")
@@ -157,7 +162,8 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         if compiling is not None and not late:
             compiling.start()
         if player is not None:
-            _play_all(session, player, kernels)
+            _play_all(session, player, kernels, foresight)
+            foresight.close()
         else:
             judge_refusals(session)
         failed = any((t.judged and not t.ok) or (t.raised and not t.judged) for t in session.trials)
@@ -409,7 +415,7 @@ def _line(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
+def _play_all(session: Session, player: Worker, kernels: Kernels, foresight: Foresight) -> None:
     head = {"text": kernels.text, "names": sorted(kernels.names), "device": session.platform.device}
     with session.clock("load"):
         answer, _ = _ask(session, player, head, seconds=session.job.limits.call_s, doing="loading the kernels")
@@ -423,5 +429,5 @@ def _play_all(session: Session, player: Worker, kernels: Kernels) -> None:
 
     if (ahead := compile_ahead.question(session, kernels)) is not None:
         ask(ahead, (), "compiling ahead", 1 << 20)
-    play_cases(session, kernels, ask, player.end)
+    play_cases(session, kernels, foresight, ask, player.end)
     session.ran("audit", "ghost", "play", "hidden", "contract")

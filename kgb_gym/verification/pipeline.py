@@ -2,7 +2,7 @@
 while it compares one, the player plays the next.
 
 What comes of a case is decided in order, as if nothing overlapped: what goes wrong with a later one waits its turn. One
-further thread only talks to the player; all computing stays in the judge's own.
+further thread only talks to the player; others may make inputs and oracles ahead (`foresight`).
 """
 
 from __future__ import annotations
@@ -13,24 +13,28 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from kgb_gym.verdict import Status
+from kgb_gym.verification.foresight import Foresight
 from kgb_gym.verification.playing import Ask, Prepared, judge_case, prepare
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.session import Failure, Session, Trial
 
 
-def play_cases(session: Session, kernels: Kernels, ask: Ask, end: Callable[[], object]) -> None:
+def play_cases(
+    session: Session, kernels: Kernels, foresight: Foresight, ask: Ask, end: Callable[[], object]
+) -> None:  # fmt: skip
     """Judge every recorded case; the outcomes are left on the trials.
 
     Args:
         session: with its trials recorded.
         kernels: the submission's jitted functions.
+        foresight: of the session's trials.
         ask: one exchange with the player.
         end: ends the player, so that no exchange goes on. Called where the verification ends early.
 
     Raises:
         Failure: a hack, or the player's end.
     """
-    run = _Run(session, kernels, ask)
+    run = _Run(session, kernels, foresight, ask)
     try:
         with session.clock("judge"):
             run.carry_out()
@@ -45,8 +49,8 @@ def play_cases(session: Session, kernels: Kernels, ask: Ask, end: Callable[[], o
 
 
 class _Run:
-    def __init__(self, session: Session, kernels: Kernels, ask: Ask) -> None:
-        self._session, self._kernels, self._ask = session, kernels, ask
+    def __init__(self, session: Session, kernels: Kernels, foresight: Foresight, ask: Ask) -> None:
+        self._session, self._kernels, self._foresight, self._ask = session, kernels, foresight, ask
         self.talker = ThreadPoolExecutor(1, thread_name_prefix="kgb-player")
         self.pending: Future[Any] | None = None
         """The answer to the next case's question, which is asked ahead."""
@@ -73,7 +77,7 @@ class _Run:
 
     def _prepared(self, trial: Trial) -> Prepared | Failure:
         try:
-            return prepare(self._session, trial, self._kernels)
+            return prepare(self._session, trial, self._kernels, self._foresight)
         except Failure as failure:
             return failure
 

@@ -17,8 +17,10 @@ from kgb_gym.verification import telling
 from kgb_gym.verification.answers import Forged, Outputs, error_of
 from kgb_gym.verification.contract import broken_contract, changed_inputs, stray_writes, written_astray
 from kgb_gym.verification.emulate import refused_launch
+from kgb_gym.verification.foresight import Foresight
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.player import Playback
+from kgb_gym.verification.protocols import Threads
 from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import Launch, View, encode
 from kgb_gym.verification.rules import reached_by_launches
@@ -51,17 +53,16 @@ class Prepared:
     max_blobs: int = 0
 
 
-def prepare(session: Session, trial: Trial, kernels: Kernels) -> Prepared:
+def prepare(session: Session, trial: Trial, kernels: Kernels, foresight: Foresight) -> Prepared:
     """Make the inputs, the oracle, the record as data and the ghost run of one recorded case.
 
     Raises:
         Failure: a hack; or a launch that an emulated platform refuses.
     """
-    call = play_call(session, trial)
-    want = expected(session.operator, trial.interface, call)
+    call, want, blobs = foresight.take(trial)
     if want.raises or trial.raised is not None:
         return Prepared(trial, want.raises or "")
-    subject = subject_of(session, trial, kernels, trial.raw_record, call=call, want=want)
+    subject = subject_of(session, trial, kernels, call, want, blobs)
     record = subject.record
     pick = picks(session.job, record)
     chosen = record.chosen(pick)
@@ -146,7 +147,7 @@ def judge_again(
     Raises:
         Failure: an input was changed, or the answer is none.
     """
-    subject = subject_of(session, trial, kernels, trial.raw_record)
+    subject = subject_of(session, trial, kernels, *Foresight(session, [], Threads()).take(trial))
     subject.seeds = subject.seeds[:1]
     outputs = outputs_of(subject, answer, blobs)
     changed_inputs(subject, answer)

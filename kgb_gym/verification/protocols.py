@@ -126,6 +126,24 @@ class Job:
         return cls(**values)
 
 
+@dataclass(frozen=True)
+class Threads:
+    """How many threads of one judge compute."""
+
+    own: int = 1
+    """Of one operation of the judge itself."""
+    ahead: int = 0
+    """That make later cases ready (see `foresight`)."""
+    each: int = 1
+    """Of one operation of those."""
+
+    @classmethod
+    def of(cls, cores: int) -> Threads:
+        """A share for each from so many cores."""
+        ahead = min(4, cores // 4)
+        return cls(max(1, min(8, cores // 2 if ahead else cores)), ahead, max(1, cores // 2 // max(1, ahead)))
+
+
 class Engine(Protocol):
     """Takes jobs and gives verdicts; the only way to have something verified."""
 

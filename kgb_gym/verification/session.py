@@ -12,7 +12,7 @@ from kgb_gym.operators import Case, Interface, Operator
 from kgb_gym.platforms import Platform
 from kgb_gym.verdict import CaseResult, Clocks, Difference, Hack, Profile, Stage, Status, TargetResult, Timing
 from kgb_gym.verification import wire
-from kgb_gym.verification.protocols import Ended, Job, Process, Spawner
+from kgb_gym.verification.protocols import Ended, Job, Process, Spawner, Threads
 
 READY_S, READY_TIMED_S = 60.0, 600.0
 """Wall seconds for a worker to get ready; on a device that is timed it may have to wait for others' timings."""
@@ -116,6 +116,7 @@ class Session:
     operator: Operator
     platform: Platform
     spawner: Spawner
+    threads: Threads = field(default_factory=Threads)
     began: float = field(default_factory=time.monotonic)
     waited: float = 0.0
     """Wall seconds spent on waiting for the device while others had it: no part of the submission's time."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from kgb_gym.operators import Call, Comparison, Expected, Interface, Maker, Operator, expected
+from kgb_gym.operators import Call, Comparison, Expected, Interface, Maker, Operator
 from kgb_gym.operators.oracle import argument, bind
 from kgb_gym.verdict import Hack, Status
 from kgb_gym.verification.answers import Forged, Outputs, read_outputs
@@ -18,7 +18,6 @@ from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import BadRecord, Record, Tune, View, parse
 from kgb_gym.verification.rules import check_policy, check_provenance
 from kgb_gym.verification.session import Failure, Session, Trial
-from kgb_gym.verification.tensors import pack
 
 
 def play_call(session: Session, trial: Trial) -> Call:
@@ -91,34 +90,31 @@ class Subject:
 
 
 def subject_of(
-    session: Session, trial: Trial, kernels: Kernels, raw: Any, *, call: Call | None = None,
-    want: Expected | None = None,
-) -> Subject:  # fmt: skip
+    session: Session, trial: Trial, kernels: Kernels, call: Call, want: Expected, blobs: list[bytes]
+) -> Subject:
     """Everything about one case, its record checked as data.
 
     Args:
         session: the verification.
-        trial: the case.
+        trial: the case, recorded.
         kernels: the submission's jitted functions.
-        raw: the record as it was handed over.
-        call: the case's call on the playing values, where it is there already.
-        want: what that should give, where it is known already.
+        call: the case's call on the playing values.
+        want: what that should give.
+        blobs: the bytes of the call's storages.
 
     Raises:
         Failure: the record is malformed or holds what the operator does not allow: a hack.
     """
-    call = call or play_call(session, trial)
-    _, views = pack(call)
     try:
         record = parse(
-            raw, input_bytes=[len(v) for v in views], kernels=kernels.names, max_bytes=session.job.limits.memory_bytes
-        )
+            trial.raw_record, input_bytes=[len(b) for b in blobs], kernels=kernels.names,
+            max_bytes=session.job.limits.memory_bytes,
+        )  # fmt: skip
         check_policy(record, session.operator.policy)
         check_provenance(record)
     except BadRecord as broken:
         raise hack("play", broken.rule, str(broken), trial, broken.line) from broken
-    want = want or expected(session.operator, trial.interface, call)
-    return Subject(session, trial, call, want, record, [bytes(v) for v in views])
+    return Subject(session, trial, call, want, record, blobs)
 
 
 def outputs_of(subject: Subject, answer: Mapping[str, Any], blobs: Sequence[bytearray]) -> list[Outputs]:

@@ -137,10 +137,10 @@ def wall_clock(run: Callable[[], None], rng: random.Random, device_us: float) ->
 
 
 def launch_cost(run: Callable[[], None], device_us: float) -> float:
-    """Host microseconds to issue one plain run while the device is idle or behind: the best of five rounds of eight, or
+    """Host microseconds to issue one plain run while the device is idle or behind: the best of three rounds of eight, or
     of fewer where a run is long."""
     count, rounds = min(8, max(1, int(ROUND_US / device_us))), []
-    for _ in range(5):
+    for _ in range(3):
         torch.cuda.synchronize()
         began = time.perf_counter()
         for _ in range(count):

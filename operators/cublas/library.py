@@ -43,7 +43,8 @@ POINTER_MODE_HOST, POINTER_MODE_DEVICE = 0, 1
 DEFAULT_MATH = 0
 
 MAX_ARRAYS = 256
-"""Arrays of pointers that are kept on the device, oldest dropped first."""
+"""Arrays of pointers that are kept on the device; the one dropped first is the longest unused, and so none of a call's
+own."""
 
 MAJORS = (13, 12)
 """Versions of libcublas whose interface this is, newest first."""
@@ -233,11 +234,13 @@ class Library:
         if not addresses:
             return ctypes.c_void_p()
         key = (tensors[0].device.index, addresses)
-        if key not in self._arrays:
+        array = self._arrays.pop(key, None)
+        if array is None:
             while len(self._arrays) >= MAX_ARRAYS:
                 del self._arrays[next(iter(self._arrays))]
-            self._arrays[key] = torch.tensor(addresses, dtype=torch.int64, device=tensors[0].device)
-        return ctypes.c_void_p(self._arrays[key].data_ptr())
+            array = torch.tensor(addresses, dtype=torch.int64, device=tensors[0].device)
+        self._arrays[key] = array
+        return ctypes.c_void_p(array.data_ptr())
 
     def routine(self, name: str) -> Callable[..., None] | None:
         """The routine as a function of the operator's Python arguments; None if it is not described here."""

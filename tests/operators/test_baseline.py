@@ -215,6 +215,12 @@ def test_lists_become_arrays_of_pointers_once(monkeypatch: pytest.MonkeyPatch) -
     assert (ctypes.c_int64 * 2).from_address(first[2])[:] == [t.data_ptr() for t in y]
     call("N", 2, 2, 1.0, [y[0]], 2, [x], 1, 0.0, [y[1]], 1, 1)
     assert len(fake._arrays) == 3
+    # The first of a call's arrays was the longest unused when its last one needed room.
+    z = [torch.zeros(2)]
+    call("N", 2, 2, 1.0, [y[0]], 2, [x], 1, 0.0, z, 1, 1)
+    held = {array.data_ptr(): key[1] for key, array in fake._arrays.items()}
+    used = [fake.calls[-1][i].value for i in (5, 7, 10)]  # type: ignore[attr-defined]
+    assert [held[at] for at in used] == [(y[0].data_ptr(),), (x.data_ptr(),), (z[0].data_ptr(),)]
     with pytest.raises(ValueError, match="cublasDgemvBatched: xarray has fewer tensors than batchCount, which is 2"):
         call("N", 2, 2, 1.0, [a, a], 2, [x], 1, 0.0, y, 1, 2)
     call("N", 2, 2, 1.0, [], 2, [], 1, 0.0, [], 1, 0)

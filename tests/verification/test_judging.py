@@ -121,6 +121,14 @@ def test_chosen_cases(judge):
     assert {c.case for c in verdict.cases if c.interface == "cos.out"} >= {i for i in ids if i.startswith("cos.out[")}
 
 
+def test_a_verification_of_chosen_cases_is_no_clean_pass(judge):
+    ids = [c.id for c in get("aten/cos").cases("quick")]
+    verdict = judge("aten/cos", COS, suite="quick", cases=(ids[3],))
+    assert (verdict.status, verdict.clean, verdict.clean_paper) == (Status.PASSED, False, False), verdict.message
+    assert {c.case for c in verdict.cases if c.origin != "hidden"} == {ids[3]}
+    assert sum(c.origin == "hidden" for c in verdict.cases) == len(get("aten/cos").interfaces)
+
+
 def test_a_test_without_cases_takes_the_smoke_suite(judge):
     verdict = judge("aten/cos", COS, kind="test", suite="quick")
     assert {c.case for c in verdict.cases} == {c.id for c in get("aten/cos").cases("smoke")}

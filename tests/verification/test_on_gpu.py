@@ -75,18 +75,21 @@ def test_a_kernel_that_faults_ends_its_own_process_only(engine: LocalEngine) -> 
 @pytest.mark.parametrize("pipelined", [True, False])
 def test_compiling_ahead_changes_nothing(engine: LocalEngine, pipelined: bool) -> None:
     source = gold_source("aten/softmax").encode()
-    job = Job("aten/softmax", source, suite="smoke", platform="nvidia", seed=5, pipelined=pipelined)
+    sizes = ("softmax.int[dim=?,dtype=*,shape=4096x256]",)
+    job = Job("aten/softmax", source, suite="paper", cases=sizes, platform="nvidia", seed=5, pipelined=pipelined)
     verdict = engine.submit(job).result()
     assert (verdict.status, verdict.stage) == (Status.PASSED, Stage.TIMED), verdict.message
     timed = [c.timing for c in verdict.cases if c.timing is not None]
-    assert timed and all(t.submission_launch_us and t.baseline_launch_us for t in timed)
+    assert len(timed) == 6 and all(t.submission_launch_us and t.baseline_launch_us for t in timed)
+    assert not verdict.clean, "chosen cases are no clean pass"
     assert verdict.clocks is None or verdict.clocks.readings > 0
 
 
 @pytest.mark.parametrize("timer", [Timer(cache="warm"), Timer(method="events"), Timer(most=7)])
 def test_timers(engine: LocalEngine, timer: Timer) -> None:
     source = gold_source("aten/cos").encode()
-    verdict = engine.submit(Job("aten/cos", source, suite="smoke", platform="nvidia", timer=timer)).result()
+    one = ("cos[dtype=float32,shape=1024x1024]",)
+    verdict = engine.submit(Job("aten/cos", source, suite="paper", cases=one, platform="nvidia", timer=timer)).result()
     timed = [c.timing for c in verdict.cases if c.timing is not None]
     assert timed and all(t.cache == timer.cache and t.repeats <= timer.most for t in timed)
     assert timer.method == "auto" or all(t.method == timer.method for t in timed)

@@ -46,7 +46,7 @@ class Log:
             clock=lambda _: threading.Lock(),
         )  # fmt: skip
 
-        def prepare(session, trial, kernels):
+        def prepare(session, trial, kernels, foresight):
             self.events.append(f"prepare {trial.case.id}")
             if prepared and trial.case.id in prepared:
                 raise prepared[trial.case.id]
@@ -67,7 +67,7 @@ class Log:
         return question, []
 
     def carry_out(self):
-        pipeline.play_cases(self.session, None, self.ask, lambda: self.events.append("end"))
+        pipeline.play_cases(self.session, None, None, self.ask, lambda: self.events.append("end"))
         return self.events
 
 

@@ -134,10 +134,14 @@ def jitter(rng: random.Random, params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# Summed are both the products of a logit (the head's size) and the values (the tokens).
 # A kernel may round its probabilities to the type of the values for a product on tensor cores; the slack is that of
 # the logits, whose error the exponential multiplies.
 COMPARE = Close(
-    depth=lambda a: int(a["max_seq_len"]), scale=lambda a: attention(a, magnitudes=True), slack=64.0, own=1.0
+    depth=lambda a: int(a["max_seq_len"]) + int(a["query"].shape[-1]),
+    scale=lambda a: attention(a, magnitudes=True),
+    slack=64.0,
+    own=1.0,
 )
 
 TAIL = (
