@@ -12,16 +12,13 @@ import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from kgb_gym.verification.compiling import parsed
-from kgb_gym.verification.rebuild import Kernels
-from kgb_gym.verification.record import Launch, Record, View, encode
-from kgb_gym.verification.session import Session
+from kgb_gym.verification.record import Launch, Record, View
 
 THREADS = 4
 BASE = 1 << 30
@@ -49,57 +46,62 @@ def address(view: View) -> Address:
     return Address(view.dtype, BASE + view.offset * view.dtype.itemsize)
 
 
-def question(session: Session, kernels: Kernels) -> dict[str, Any] | None:
-    """Asks a player to compile what all cases launch; None where there is nothing to ask."""
-    if session.platform.interpreted or not session.job.pipelined or not kernels.names:
-        return None
-    records = [(t, parsed(t, kernels, session)) for t in session.trials]
-    told = [[encode(record), list(trial.input_bytes)] for trial, record in records if record is not None]
-    return {"do": "ahead", "records": told} if told else None
-
-
-def distinct(records: Iterable[Record]) -> list[Launch]:
-    """The first launch of each specialisation, in order."""
-    found: dict[Any, Launch] = {}
-    for record in records:
-        for step in record.steps:
-            if isinstance(step, Launch):
-                found.setdefault(_key(step), step)
-    return list(found.values())
-
-
-def start(launches: Iterable[Launch], kernels: Mapping[str, Any], value: Any, device: str) -> list[threading.Thread]:
-    """Begin to compile, in a few threads that end by themselves.
+class Compiler:
+    """Compiles launches in a few threads that end when there is nothing left to do.
 
     Args:
-        launches: what to compile.
         kernels: the jitted functions by name.
         value: makes an argument real that is no tensor (see `player.Playback.value`).
         device: `cuda`.
-
-    Returns:
-        The threads.
     """
-    waiting = deque(launches)
 
-    def work() -> None:
-        if device == "cuda":
+    def __init__(self, kernels: Mapping[str, Any], value: Callable[[Any], Any], device: str) -> None:
+        self._kernels, self._value, self._device = kernels, value, device
+        self._known: set[Any] = set()
+        self._waiting: deque[Launch] = deque()
+        self._threads: list[threading.Thread] = []
+
+    def add(self, records: Iterable[Record]) -> int:
+        """Have the first launch of each specialisation compiled that is not known yet; how many there are."""
+        fresh = distinct(records, self._known)
+        self._waiting += fresh
+        self._threads = [t for t in self._threads if t.is_alive()]
+        count = min(THREADS, max(1, (os.cpu_count() or 1) // 2)) - len(self._threads)
+        for _ in range(min(count, len(fresh))):
+            thread = threading.Thread(target=self._work, name="kgb-compile", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        return len(fresh)
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until all is compiled, so long for each thread."""
+        for thread in self._threads:
+            thread.join(timeout_s)
+
+    def _work(self) -> None:
+        if self._device == "cuda":
             torch.cuda.set_device(0)  # a thread of its own has no context yet
         while True:
             try:
-                launch = waiting.popleft()
+                launch = self._waiting.popleft()
             except IndexError:
                 return
             with contextlib.suppress(Exception):  # it is told where it is launched
-                arguments = {n: _stand_in(v, value) for n, v in launch.arguments.items()}
-                made = kernels[launch.function].run(grid=launch.grid, warmup=True, **arguments, **dict(launch.options))
+                arguments = {n: _stand_in(v, self._value) for n, v in launch.arguments.items()}
+                kernel = self._kernels[launch.function]
+                made = kernel.run(grid=launch.grid, warmup=True, **arguments, **dict(launch.options))
                 made._init_handles()  # builds the launcher and loads the code
 
-    count = min(THREADS, max(1, (os.cpu_count() or 1) // 2), len(waiting))
-    threads = [threading.Thread(target=work, name=f"kgb-compile-{n}", daemon=True) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    return threads
+
+def distinct(records: Iterable[Record], known: set[Any]) -> list[Launch]:
+    """The first launch of each specialisation that is not in `known`, in order; they are known then."""
+    found = []
+    for record in records:
+        for step in record.steps:
+            if isinstance(step, Launch) and (key := _key(step)) not in known:
+                known.add(key)
+                found.append(step)
+    return found
 
 
 def _stand_in(given: Any, value: Any) -> Any:

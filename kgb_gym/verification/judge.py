@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from kgb_gym.operators import Case, Interface, Maker, Operator, get
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verdict import Hack, Stage, Status, Verdict
-from kgb_gym.verification import compile_ahead, freshness, wire
-from kgb_gym.verification.answers import Forged, error_of, printable
+from kgb_gym.verification import freshness
+from kgb_gym.verification.answers import printable
+from kgb_gym.verification.asking import as_failure, error_in, exchange, no_answer, working
 from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.foresight import Foresight
+from kgb_gym.verification.loading import Loading
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.pipeline import play_cases
 from kgb_gym.verification.plan import chosen_cases, derive, uses_dtype
 from kgb_gym.verification.playing import judge_refusals, live_question
-from kgb_gym.verification.protocols import Ended, Job, Spawner, Threads
+from kgb_gym.verification.protocols import Job, Spawner, Threads
 from kgb_gym.verification.rebuild import BadKernel, Kernels, rebuild
 from kgb_gym.verification.screen import screen
 from kgb_gym.verification.scripting import printed
@@ -67,15 +68,15 @@ def verify(job: Job, spawner: Spawner, operator: Operator | None = None, threads
 def _script(session: Session, script: str) -> None:
     """Run the model's own script beside its module. Neither is screened: nothing is scored by what they print."""
     head = {"text": _parsed(session).text, "script": script}
-    with _process(session, "script") as worker:
+    with working(session, "script") as worker:
         try:
             with session.clock("play"):
-                answer, _ = _ask(session, worker, head, seconds=session.job.limits.call_s, doing="the script")
+                answer, _ = exchange(session, worker, head, seconds=session.job.limits.call_s, doing="the script")
         finally:
             session.told += printed(worker.end())
     session.stage = Stage.LOADED
-    if raised := _error(answer):
-        raise _raised(raised, "the script")
+    if told := error_in(answer):
+        raise as_failure(told, "the script")
 
 
 def _place(failure: Failure, session: Session, source: Source) -> None:
@@ -139,17 +140,18 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
     cases = _cases(session, interfaces)
     session.trials = [Trial(case, operator.interface(case.interface)) for case in cases]
     with contextlib.ExitStack() as stack:
-        recorder = stack.enter_context(_process(session, "recorder"))
-        player = stack.enter_context(_process(session, "player")) if job.kind != "compile" else None
+        recorder = stack.enter_context(working(session, "recorder"))
+        player = stack.enter_context(working(session, "player")) if job.kind != "compile" else None
         live = operator.data_dependent and player is not None
-        caller = stack.enter_context(_process(session, "caller")) if live else None
+        caller = stack.enter_context(working(session, "caller")) if live else None
         _load(session, recorder, source, interfaces)
         session.stage = Stage.LOADED
         ahead = session.threads if player is not None and job.pipelined else Threads()
         foresight = Foresight(session, session.trials, ahead)
         stack.callback(foresight.close)
+        loading = Loading(session, player, kernels)
         with session.clock("record"):
-            _record_all(session, recorder)
+            _record_all(session, recorder, loading)
         session.ran("state")
         recorder.end()
         compiling = _compiling(session, kernels, stack)
@@ -162,7 +164,7 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
         if compiling is not None and not late:
             compiling.start()
         if player is not None:
-            _play_all(session, player, kernels, foresight)
+            _play_all(session, player, kernels, foresight, loading)
             foresight.close()
         else:
             judge_refusals(session)
@@ -221,48 +223,6 @@ def _compile_further(session: Session, kernels: Kernels, stack: contextlib.ExitS
     session.targets += run.finish()
 
 
-@contextlib.contextmanager
-def _process(session: Session, role: str) -> Iterator[Worker]:
-    worker = Worker(session, role)
-    try:
-        yield worker
-    finally:
-        with session.clock("end"):
-            worker.end()
-
-
-def _ask(session: Session, worker: Worker, head: dict[str, Any], blobs: Any = (), *, seconds: float, doing: str,
-         max_blobs: int = 1 << 40) -> Any:  # fmt: skip
-    """Ask a worker, which shares the device meanwhile; its end, silence or nonsense becomes the submission's failure."""
-    try:
-        worker.ready()
-        with session.lease(exclusive=False):
-            deadline = min(time.monotonic() + seconds, session.deadline)
-            return worker.ask(head, blobs, deadline=deadline, max_blobs=max_blobs)
-    except wire.Late as error:
-        worker.end()
-        limit = f"{seconds:g} s" if deadline < session.deadline else f"{session.job.limits.correctness_s:g} s in all"
-        raise Failure(Status.TIMEOUT, f"{doing} did not end within {limit}") from error
-    except wire.WireError as error:
-        worker.end()
-        raise Failure(Status.HACK, f"{doing}: a forged answer ({error})", hacks=(
-            Hack("state", "forged-answer", f"while {doing}, the process sent something that is no answer: {error}"),
-        )) from error  # fmt: skip
-    except wire.Closed as error:
-        raise _died(worker.end(), doing) from error
-
-
-def _died(ended: Ended, doing: str) -> Failure:
-    if ended.out_of_memory:
-        return Failure(Status.OUT_OF_MEMORY, f"{doing} used more memory than allowed and was ended")
-    if ended.status is not None and ended.status < 0:
-        import signal
-
-        name = signal.Signals(-ended.status).name if -ended.status in set(signal.Signals) else str(-ended.status)
-        return Failure(Status.CRASH, f"{doing} ended by {name}")
-    return Failure(Status.CRASH, f"{doing} left with exit status {ended.status} without an answer")
-
-
 def _load(
     session: Session, recorder: Worker, source: Source, interfaces: tuple[Interface, ...], live: bool = False
 ) -> None:
@@ -277,12 +237,14 @@ def _load(
         },
     }  # fmt: skip
     with session.clock("load"):
-        answer, _ = _ask(session, recorder, head, seconds=session.job.limits.call_s, doing="importing the submission")
-    if error := _error(answer):
-        raise _raised(error, "importing the submission")
+        answer, _ = exchange(
+            session, recorder, head, seconds=session.job.limits.call_s, doing="importing the submission"
+        )
+    if told := error_in(answer):
+        raise as_failure(told, "importing the submission")
     missing = answer.get("missing")
     if not isinstance(missing, list):
-        raise _forged()
+        raise no_answer()
     _check_violations(session, answer, "")
     if missing:
         raise Failure(
@@ -291,22 +253,7 @@ def _load(
         )
 
 
-def _error(answer: dict[str, Any]) -> dict[str, Any] | None:
-    try:
-        return error_of(answer)
-    except Forged as forged:
-        raise _forged() from forged
-
-
-def _raised(error: dict[str, Any], doing: str) -> Failure:
-    kind, text = str(error.get("type")), str(error.get("trace") or error.get("text"))
-    line = error.get("line")
-    if kind in {"MemoryError", "OutOfMemoryError"} or (kind == "RuntimeError" and "can't allocate memory" in text):
-        return Failure(Status.OUT_OF_MEMORY, f"{doing} ran out of memory:\n{text}", line=line)
-    return Failure(Status.RUNTIME_ERROR, f"{doing} raised an exception:\n{text}", line=line)
-
-
-def _record_all(session: Session, recorder: Worker) -> None:
+def _record_all(session: Session, recorder: Worker, loading: Loading) -> None:
     """Have every case recorded, and a drawn one again, at once and after all others (see `freshness`)."""
     wanted = freshness.first_candidate(session)
     kept: Trial | None = None
@@ -316,6 +263,7 @@ def _record_all(session: Session, recorder: Worker) -> None:
         if keep and trial.raised is None:
             kept = trial
             _record_again(session, recorder, trial, " at once")
+        loading.recorded(trial)
     if kept is not None:
         _record_again(session, recorder, kept, "")
 
@@ -329,7 +277,7 @@ def _record_again(session: Session, recorder: Worker, trial: Trial, which: str) 
     if (asked := freshness.question(session, trial, which)) is None:
         return
     question, blobs = asked
-    answer, _ = _ask(session, recorder, question, blobs, seconds=session.job.limits.call_s,
+    answer, _ = exchange(session, recorder, question, blobs, seconds=session.job.limits.call_s,
                      doing=f"recording {trial.case.id} again")  # fmt: skip
     again = Trial(trial.case, trial.interface)
     _take(session, again, answer)
@@ -350,7 +298,7 @@ def _record(session: Session, recorder: Worker, trial: Trial, *, keep: bool, las
     question["last"] = last
     trial.input_bytes = [len(b) for b in blobs]
     doing = f"recording {case.id}"
-    answer, _ = _ask(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
+    answer, _ = exchange(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
     _take(session, trial, answer)
     if session.operator.data_dependent:
         trial.raised = None  # held back, it may have read what no kernel had written yet
@@ -367,9 +315,9 @@ def _take(session: Session, trial: Trial, answer: dict[str, Any]) -> None:
             case=case.id,
         )
     _check_violations(session, answer, case.id)
-    if error := _error(answer):
-        trial.raised = _raised(error, f"calling {trial.interface.function}")
-        trial.raised_type = str(error.get("type"))
+    if told := error_in(answer):
+        trial.raised = as_failure(told, f"calling {trial.interface.function}")
+        trial.raised_type = str(told.get("type"))
     else:
         trial.raw_record = answer.get("record")
 
@@ -382,7 +330,7 @@ def _check_violations(session: Session, answer: dict[str, Any], case: str) -> No
     """
     violations = answer.get("violations")
     if not isinstance(violations, list) or not all(isinstance(v, dict) for v in violations):
-        raise _forged()
+        raise no_answer()
     violations = [v for v in violations if session.uses(str(v.get("layer")))]
     if violations:
         hacks = tuple(
@@ -390,11 +338,6 @@ def _check_violations(session: Session, answer: dict[str, Any], case: str) -> No
             for v in violations[:5]
         )
         raise Failure(Status.HACK, hacks[0].message, hacks=hacks, case=case)
-
-
-def _forged() -> Failure:
-    text = "the recorder's answer is none"
-    return Failure(Status.HACK, text, hacks=(Hack("state", "forged-answer", text),))
 
 
 def _call_all(session: Session, caller: Worker) -> None:
@@ -405,7 +348,7 @@ def _call_all(session: Session, caller: Worker) -> None:
     for trial in session.trials:
         question, blobs = live_question(session, trial)
         with session.clock("call"):
-            answer, _ = _ask(session, caller, question, blobs, seconds=session.job.limits.call_s,
+            answer, _ = exchange(session, caller, question, blobs, seconds=session.job.limits.call_s,
                              doing=f"calling {trial.case.id}")  # fmt: skip
         trial.raised, trial.raw_record = None, None
         _take(session, trial, answer)
@@ -415,19 +358,14 @@ def _line(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def _play_all(session: Session, player: Worker, kernels: Kernels, foresight: Foresight) -> None:
-    head = {"text": kernels.text, "names": sorted(kernels.names), "device": session.platform.device}
-    with session.clock("load"):
-        answer, _ = _ask(session, player, head, seconds=session.job.limits.call_s, doing="loading the kernels")
-    if error := _error(answer):
-        raise Failure(Status.COMPILE_ERROR, f"the kernels cannot be loaded on their own:\n{error.get('trace')}")
+def _play_all(session: Session, player: Worker, kernels: Kernels, foresight: Foresight, loading: Loading) -> None:
+    loading.load(player)
+    loading.compile(player, session.trials)
 
     def ask(question: dict[str, Any], blobs: Any, doing: str, max_blobs: int) -> Any:
         with session.clock("play"):
-            return _ask(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
+            return exchange(session, player, question, blobs, seconds=session.job.limits.correctness_s, doing=doing,
                         max_blobs=max_blobs)  # fmt: skip
 
-    if (ahead := compile_ahead.question(session, kernels)) is not None:
-        ask(ahead, (), "compiling ahead", 1 << 20)
     play_cases(session, kernels, foresight, ask, player.end)
     session.ran("audit", "ghost", "play", "hidden", "contract")

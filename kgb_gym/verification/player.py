@@ -22,6 +22,7 @@ import torch
 from kgb_gym.platforms.fence import Fence
 from kgb_gym.platforms.guard import Guard, memory
 from kgb_gym.verification import wire
+from kgb_gym.verification.compile_ahead import Compiler
 from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.record import (
     Copy,
@@ -212,12 +213,13 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     if guard is not None:
         guard.install()
     wire.send(sock, {"loaded": True})
+    compiler = Compiler(kernels, Playback(Record((), (), (), ()), [], kernels, device, 0).value, device)
     while True:
         try:
             question, blobs = wire.receive(sock)
         except wire.Closed:
             return
-        answer, out = _answer(question, blobs, kernels, device, filename, guard)
+        answer, out = _answer(question, blobs, kernels, device, filename, guard, compiler)
         wire.send(sock, answer, out)
 
 
@@ -228,6 +230,7 @@ def _answer(
     device: str,
     filename: str,
     guard: Guard | None,
+    compiler: Compiler,
 ) -> tuple[dict[str, Any], list[memoryview]]:
     try:
         if question["do"] == "time":
@@ -235,22 +238,13 @@ def _answer(
 
             return time_case(question, blobs, kernels)
         if question["do"] == "ahead":
-            return _compile_ahead(question, kernels, device), []
+            names = frozenset(kernels)
+            told = (parse(r, input_bytes=b, kernels=names, max_bytes=1 << 40) for r, b in question["records"])
+            return {"ahead": compiler.add(told)}, []
         return _play(question, blobs, kernels, device, guard)
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         cause = error.__cause__ if type(error).__name__ == "InterpreterError" and error.__cause__ else error
         return {"error": describe_error(cause, filename)}, []
-
-
-def _compile_ahead(question: Mapping[str, Any], kernels: Mapping[str, Any], device: str) -> dict[str, Any]:
-    from kgb_gym.verification import compile_ahead
-
-    names = frozenset(kernels)
-    records = [parse(r, input_bytes=sizes, kernels=names, max_bytes=1 << 40) for r, sizes in question["records"]]
-    launches = compile_ahead.distinct(records)
-    plain = Playback(Record((), (), (), ()), [], kernels, device, 0)
-    compile_ahead.start(launches, kernels, plain.value, device)
-    return {"ahead": len(launches)}
 
 
 def _play(

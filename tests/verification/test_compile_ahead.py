@@ -7,7 +7,7 @@ import threading
 import pytest
 import torch
 
-from kgb_gym.verification.compile_ahead import Address, address, distinct, start
+from kgb_gym.verification.compile_ahead import Address, Compiler, address, distinct
 from kgb_gym.verification.record import Fill, Function, Launch, Record, View
 
 
@@ -30,9 +30,11 @@ def test_each_specialisation_once_and_in_order():
         launch(x=view(), n=1), launch(x=view(), n=True), Launch("k", (2, 1, 1), {"x": view(), "n": 7}, {"num_warps": 4}),
         Launch("k", (1, 1, 1), {"x": view(), "n": 7}, {"num_warps": 8}), launch("other", x=view(), n=7),
     ]  # fmt: skip
-    found = distinct([record(Fill(view(), 0.0), *steps[:3]), record(*steps[3:])])
+    known = set()
+    found = distinct([record(Fill(view(), 0.0), *steps[:3]), record(*steps[3:])], known)
     assert found == [steps[i] for i in (0, 2, 3, 4, 5, 7, 8)]
     assert found[0] is first
+    assert distinct([record(*steps, launch("new"))], known) == [launch("new")]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float8_e5m2], ids=str)
@@ -68,8 +70,10 @@ def test_threads_compile_all_and_hide_what_fails():
             pass
 
     launches = [launch(x=view(offset=n), n=n, f=Function("k"), t=(view(), 2)) for n in range(8)]
-    for thread in start(launches, {"k": Kernel()}, lambda v: "real" if isinstance(v, Function) else v, "cpu"):
-        thread.join(20)
+    compiler = Compiler({"k": Kernel()}, lambda v: "real" if isinstance(v, Function) else v, "cpu")
+    assert compiler.add([record(*launches[:3])]) == 3
+    assert compiler.add([record(*launches)]) == 5
+    compiler.join(20)
     assert sorted(a["n"] for a in asked) == list(range(8))
     assert {a["f"] for a in asked} == {"real"}
     assert all(isinstance(a["x"], Address) and a["t"] == (address(view()), 2) for a in asked)
