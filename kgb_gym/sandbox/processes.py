@@ -38,6 +38,11 @@ class EngineError(RuntimeError):
     """The engine's templates do not start; the message holds what they printed."""
 
 
+SPINS = "1000"
+"""How often an idle thread of an operation looks for work before it sleeps: by default for milliseconds, in which it has
+a core that the player or another thread of the judge could use."""
+
+
 class Template:
     """A template's process, and what it printed.
 
@@ -196,7 +201,7 @@ def _environment(mode: str) -> dict[str, str]:
     path = [str(Path(p or ".").resolve()) for p in sys.path if not p or Path(p).exists()]
     out.update(
         PYTHONPATH=os.pathsep.join(path), OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
-        TRITON_DEFAULT_FP_FUSION="1", PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore",
+        TRITON_DEFAULT_FP_FUSION="1", PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="ignore", GOMP_SPINCOUNT=SPINS,
     )  # fmt: skip
     if mode == "interpreter":
         out["TRITON_INTERPRET"] = "1"
