@@ -10,6 +10,7 @@ from kgb_gym.operators import get
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verification import foresight
+from kgb_gym.verification.clock import packed_calls
 from kgb_gym.verification.foresight import Foresight
 from kgb_gym.verification.protocols import Job, Threads
 from kgb_gym.verification.session import Session, Trial
@@ -83,6 +84,25 @@ def test_no_more_is_begun_than_may_wait(monkeypatch):
     assert len(ahead._made) <= threads.ahead
     assert all(ahead.take(trial)[1] is not None for trial in session.trials), "a small limit must not stop it"
     ahead.close()
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_calls_to_be_timed_come_in_order_whoever_makes_them(count):
+    made = {}
+    for threads in (Threads(), Threads(own=1, ahead=1, each=1)):
+        session = session_of("aten/cos")
+        session.threads = threads
+        with packed_calls(session, session.trials[:count]) as calls:
+            made[threads.ahead] = [(tree, [bytes(b) for b in blobs]) for tree, blobs in calls]
+    assert made[0] == made[1] and len(made[0]) == count
+
+
+def test_calls_are_not_made_for_nobody():
+    session = session_of("aten/cos")
+    session.threads = Threads(own=1, ahead=1, each=1)
+    with packed_calls(session, session.trials) as calls:
+        next(calls)
+    assert not [t for t in threading.enumerate() if t.name.startswith("kgb-calls")]
 
 
 def test_what_fails_ahead_is_raised_where_it_is_taken(monkeypatch):
