@@ -207,6 +207,7 @@ def haul(platform: str, seconds: float) -> Iterator[Row]:
         assert first.submit(job("aten/t", platform, "smoke", 0, timing=False)).result().clean
     shm, fds = set(os.listdir("/dev/shm")), psutil.Process().num_fds()
     latencies: list[float] = []
+    verdicts: list[Verdict] = []
     memory: list[tuple[int, float]] = []
     engine = LocalEngine(count, platform)
     with engine:
@@ -221,6 +222,7 @@ def haul(platform: str, seconds: float) -> Iterator[Row]:
                 seed += 1
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 assert future.result().clean, future.result().message
+                verdicts = [*verdicts[-99:], future.result()]
                 latencies.append(time.perf_counter() - pending.pop(future))
                 done += 1
                 if done % 10 == 0:
@@ -242,7 +244,7 @@ def haul(platform: str, seconds: float) -> Iterator[Row]:
     left += ["descriptors"] * (psutil.Process().num_fds() > fds) + ["folder"] * Path(engine._root).exists()
     yield Row(f"short verifications, smoke, untimed, {count} workers", 60 * done / wall, "per minute",
               target=PER_MINUTE if timed else None, at_most=False,
-              detail=f"{done} in {wall:.0f} s; queue and work: {spread(latencies, 's')}")  # fmt: skip
+              detail=f"{done} in {wall:.0f} s; queue and work: {spread(latencies, 's')}; {by_stage(verdicts)}")  # fmt: skip
     if len(memory) >= 6:
         slope = statistics.linear_regression(*zip(*memory[len(memory) // 3 :], strict=True)).slope * 1000
         yield Row("memory growth of engine, templates and judges (USS)", slope, "MiB per 1,000", target=MIB_PER_THOUSAND,
