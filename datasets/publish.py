@@ -16,6 +16,8 @@ from kgb_gym.metrics import compute
 METRICS = "metrics.json"
 """The run's metrics, beside its tables; synthetic episodes are left out of them."""
 
+HUB = "hf://"
+"""Begins the name of a dataset on the Hugging Face Hub."""
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -37,7 +39,7 @@ def publish(folder: str | os.PathLike[str], to: str, *, token: str | None = None
 
     Args:
         folder: the run folder.
-        to: a local folder (a path that exists, or begins with `/`, `.` or `~`), or else a hub id `user/name`.
+        to: a local folder, or `hf://user/name` for the hub: nothing leaves the machine without that prefix.
         token: for the hub; by default the one that `hf auth login` stored.
         private: whether a new hub dataset is private.
 
@@ -51,11 +53,14 @@ def publish(folder: str | os.PathLike[str], to: str, *, token: str | None = None
         raise PublishError(f"{source} is still being recorded: wait for the run to end, or stop it, and publish then")
     if not shards.paths(source, "steps"):
         raise PublishError(f"{source} has no recorded step: there is nothing to publish")
-    if _is_local(to):
+    if not to.startswith(HUB):
         return _to_folder(source, Path(to).expanduser())
+    name = to.removeprefix(HUB).removeprefix("datasets/")
+    if not _HUB_ID.fullmatch(name):
+        raise PublishError(f"{to} is no dataset of the hub: write {HUB}user/name")
     with tempfile.TemporaryDirectory(prefix="kgb-publish-") as scratch:
         staged = _to_folder(source, Path(scratch) / "dataset")
-        _upload(Path(scratch) / "dataset", to, token=token, private=private)
+        _upload(Path(scratch) / "dataset", name, token=token, private=private)
     return Published(to, staged.steps, staged.episodes)
 
 
@@ -75,10 +80,6 @@ def validate(folder: Path) -> tuple[int, int]:
         except Exception as error:
             raise PublishError(f"{folder} can't be loaded as a dataset: {error}") from error
     return lengths[0], lengths[1]
-
-
-def _is_local(to: str) -> bool:
-    return to.startswith(("/", ".", "~")) or Path(to).exists() or not _HUB_ID.fullmatch(to)
 
 
 def _to_folder(source: Path, target: Path) -> Published:

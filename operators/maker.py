@@ -21,6 +21,8 @@ dimension; `sliced`: rows of a wider buffer; `offset`: three elements into its s
 (of size > 1) has stride 0."""
 
 
+FAR = {torch.int16: 2**15, torch.int32: 2**30, torch.int64: 2**45}
+"""How far integers may reach: odd ones of such size are not exact in fp16; of 32 bits not in fp32, of 64 bits not in 32."""
 TILE = 1 << 14
 """Elements of the block that a tiled maker repeats."""
 
@@ -99,22 +101,27 @@ class Maker:
         return lay(values.mul_(high - low).add_(low).to(dtype), layout)
 
     def integers(
-        self, shape: Sequence[int], dtype: torch.dtype, *, low: int = -100, high: int = 100, layout: str = "contiguous"
-    ) -> torch.Tensor:
-        """Integers in [low, high), clipped to what `dtype` holds; for bool: fair coins."""
+        self, shape: Sequence[int], dtype: torch.dtype, *, low: int = -100, high: int = 100, layout: str = "contiguous",
+        far: bool = False,
+    ) -> torch.Tensor:  # fmt: skip
+        """Integers in [low, high), clipped to what `dtype` holds; for bool: fair coins. `far`: every eighth or so is one
+        that no narrower type holds (see `FAR`)."""
         if dtype is torch.bool:
             low, high = 0, 2
         elif not dtype.is_floating_point and not dtype.is_complex:
             info = torch.iinfo(dtype)
             low, high = max(low, info.min), min(high, info.max)
         values = torch.randint(low, high, tuple(shape), generator=self._generator, dtype=torch.int64)
+        if far and dtype in FAR:
+            wide = torch.randint(-FAR[dtype], FAR[dtype], tuple(shape), generator=self._generator, dtype=torch.int64)
+            values = torch.where(wide & 7 == 0, wide | 1, values)
         return lay(values.to(dtype), layout)
 
     def any(self, shape: Sequence[int], dtype: torch.dtype, *, layout: str = "contiguous") -> torch.Tensor:
-        """Normal values with mean 0.5 for floating and complex dtypes, integers or coins for the others."""
+        """Normal values with mean 0.5 for floating and complex dtypes, integers, small and far, or coins for the others."""
         if dtype.is_floating_point or dtype.is_complex:
             return self.normal(shape, dtype, mean=0.5, layout=layout)
-        return self.integers(shape, dtype, layout=layout)
+        return self.integers(shape, dtype, layout=layout, far=True)
 
     def permutation(self, n: int) -> torch.Tensor:
         """A random permutation of 0..n-1, int64."""

@@ -160,10 +160,10 @@ def recover(
 @app.command()
 def publish(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
-    to: Annotated[str, typer.Option(help="A new folder.")],
+    to: Annotated[str, typer.Option(help="A new folder; or hf://user/name, on the Hugging Face Hub.")],
     as_json: Json = False,
 ) -> None:
-    """Write a run's dataset to a folder that others can load."""
+    """Write a run's dataset to a folder, or to the Hugging Face Hub, for others to load."""
     from kgb_gym.cli.report import publish
 
     raise typer.Exit(publish(folder, to, as_json))

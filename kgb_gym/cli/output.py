@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A rich console; where output is no terminal, lines are not cut at 80 columns."""
+    """A rich console; where output is no terminal, lines are wide enough for every table."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else 120
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 200
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
 
 

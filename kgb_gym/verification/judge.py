@@ -116,7 +116,8 @@ def _parsed(session: Session) -> Source:
     try:
         source = parse(session.job.source)
     except Unparsable as error:
-        raise Failure(Status.SYNTAX_ERROR, str(error), line=error.line) from error
+        hint = " (the text holds a ``` fence: submit what stands inside it)" if b"```" in session.job.source else ""
+        raise Failure(Status.SYNTAX_ERROR, f"{error}{hint}", line=error.line) from error
     session.stage = Stage.PARSED
     return source
 

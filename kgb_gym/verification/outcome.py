@@ -24,15 +24,14 @@ def conclude(session: Session, failure: Failure | None) -> Verdict:
             stage = Stage.TIMED if any(t.timing for t in session.trials) else Stage.GENUINE
         elif everything and job.kind != "compile" and job.script is None:
             stage = Stage.CORRECT
-    partial = job.only_defined or job.without or job.cases
-    whole = job.kind == "verify" and not partial and failure is None
+    whole = job.kind == "verify" and not (job.only_defined or job.without or job.cases) and failure is None
     speedup, lower = _speedup(cases)
     return Verdict(
         operator=operator.id,
         source_sha256=digest(job.source),
         suite=job.suite,
         platform=job.platform,
-        kind=job.kind,
+        kind="test" if job.kind == "verify" and job.cases else job.kind,
         stage=stage,
         status=status,
         message=message,
@@ -81,7 +80,7 @@ def _status(session: Session, failure: Failure | None) -> tuple[Status, str]:
         return _runtime(raised, trials)
     if wrong or raised:
         return Status.MISMATCH, _mismatch(wrong, raised, trials)
-    what = "passes" if session.job.kind == "verify" else "is right on"
+    what = "passes" if session.job.kind == "verify" and not session.job.cases else "is right on"
     return Status.PASSED, f"{what} all {len(trials)} cases"
 
 

@@ -88,7 +88,8 @@ class Job:
     """Judge only the interfaces that the file defines; never a clean pass of the operator."""
     cases: tuple[str, ...] = ()
     """Ids or globs of cases, of the suite or of `smoke`; empty: the suite `smoke` for `test`, `run` and `profile`, else the
-    whole suite. A `verify` of chosen cases is timed, and never a clean pass."""
+    whole suite. A `verify` of chosen cases is timed; its verdict is that of a `test`, never a clean
+    pass."""
     script: str | None = None
     """For `run`: a script of the model's own, run beside the submission in place of a case (see `scripting`)."""
     targets: tuple[str, ...] = ()

@@ -10,7 +10,9 @@ _LARGE = tuple({"shape": (301,), "dtype": d, "kind": "large"} for d in ("float16
 OPERATOR = Operator(
     source="aten",
     name="cos",
-    interfaces=unary.interfaces("cos", further=(*_LARGE, {"shape": (257,), "dtype": "float32", "kind": "huge"})),
+    interfaces=unary.interfaces(
+        "cos", integer_kind="digits", further=(*_LARGE, {"shape": (257,), "dtype": "float32", "kind": "huge"})
+    ),
     compare=Close(scale=lambda arguments: 1.0),
     description="The cosine of every element, in radians. Integers and bools are computed and returned in float32.",
     notes=(

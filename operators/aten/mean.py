@@ -27,6 +27,7 @@ _OVER = points(
     {"shape": (6, 35), "dtype": "bfloat16", "dim": "all", "to": "float32"},
     {"shape": (6, 35), "dtype": "float32", "dim": [], "layout": "offset"},
     {"shape": (8, 23), "dtype": "float32", "dim": [1], "kind": "special"},
+    {"shape": (3, 131, 2), "dtype": "float32", "dim": [1], "kind": "undefined"},
     {"shape": (6001, 3), "dtype": "float32", "dim": [0], "kind": "above_one"},
     {"shape": (4, 5), "dtype": "float32", "dim": [0, 0], "origin": "beyond"},
 )

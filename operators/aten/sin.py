@@ -11,7 +11,9 @@ _LARGE = tuple({"shape": (301,), "dtype": d, "kind": "large"} for d in ("float16
 OPERATOR = Operator(
     source="aten",
     name="sin",
-    interfaces=unary.interfaces("sin", further=(*_LARGE, {"shape": (257,), "dtype": "float32", "kind": "huge"})),
+    interfaces=unary.interfaces(
+        "sin", integer_kind="digits", further=(*_LARGE, {"shape": (257,), "dtype": "float32", "kind": "huge"})
+    ),
     compare=Close(scale=lambda arguments: arguments["self"].double().abs().clamp(max=1.0).nan_to_num(0.0)),
     description="The sine of every element, in radians. Integers and bools are computed and returned in float32.",
     notes=(

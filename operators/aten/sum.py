@@ -24,6 +24,8 @@ _OVER = points(
     {"shape": (9, 31), "dtype": "int8", "dim": [0], "layout": "sliced"},
     {"shape": (6, 35), "dtype": "bfloat16", "dim": "all", "to": "float32"},
     {"shape": (8, 23), "dtype": "float32", "dim": [1], "kind": "special"},
+    {"shape": (3, 131, 2), "dtype": "float32", "dim": [1], "kind": "undefined"},
+    {"shape": (2, 131, 67), "dtype": "float32", "dim": [1]},
     {"shape": (5, 21), "dtype": "float32", "dim": [0], "to": "int64", "kind": "above_one"},
     {"shape": (5, 21), "dtype": "float32", "dim": [1], "to": "int64", "kind": "above_one"},
 )

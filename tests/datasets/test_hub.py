@@ -19,7 +19,7 @@ PUBLISH = """
 import sys
 from kgb_gym.datasets.publish import PublishError, publish
 try:
-    print(publish(sys.argv[1], "someone/kernels", private=True))
+    print(publish(sys.argv[1], "hf://someone/kernels", private=True))
 except PublishError as error:
     sys.exit(f"PublishError: {error}")
 """
@@ -37,7 +37,8 @@ class Hub:
 
             def do_GET(self):
                 self.answer(
-                    200, [] if "/tree/" in self.path else {"id": "someone/kernels", "siblings": [], "sha": "0" * 40}
+                    200,
+                    [] if "/tree/" in self.path else {"id": "hf://someone/kernels", "siblings": [], "sha": "0" * 40},
                 )
 
             do_HEAD = do_GET
@@ -48,7 +49,7 @@ class Hub:
                     self.answer(401, {"error": "Invalid credentials"})
                 elif self.path == "/api/repos/create":
                     hub.created.append(json.loads(body))
-                    self.answer(200, {"url": f"{hub.url}/datasets/someone/kernels", "id": "someone/kernels"})
+                    self.answer(200, {"url": f"{hub.url}/datasets/someone/kernels", "id": "hf://someone/kernels"})
                 elif "/preupload/" in self.path:
                     files = json.loads(body)["files"]
                     whole = [{"path": f["path"], "uploadMode": "regular", "shouldIgnore": False} for f in files]
@@ -114,7 +115,7 @@ def published(hub, run, tmp_path, token):
 def test_a_run_arrives_whole(hub, run, tmp_path):
     done = published(hub, run, tmp_path, TOKEN)
     assert done.returncode == 0, (done.stderr, hub.asked)
-    assert "to='someone/kernels'" in done.stdout
+    assert "to='hf://someone/kernels'" in done.stdout
     assert (hub.created[0]["name"], hub.created[0]["type"]) == ("kernels", "dataset")
     names = {p.relative_to(run).as_posix() for p in run.rglob("*.parquet")}
     assert names and set(hub.files) >= names | {"README.md", "run.json", "metrics.json"}

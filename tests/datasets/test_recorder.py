@@ -297,10 +297,21 @@ def test_the_hub_needs_a_token(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with Recorder.open(tmp_path / "run", config=CONFIG) as recorder:
         with pytest.raises(PublishError, match="no recorded step"):
-            publish(tmp_path / "run", "someone/something")
+            publish(tmp_path / "run", "hf://someone/something")
         record(recorder)
     with pytest.raises(PublishError, match="hf auth login"):
-        publish(tmp_path / "run", "someone/something")
+        publish(tmp_path / "run", "hf://someone/something")
+
+
+def test_nothing_leaves_the_machine_without_the_hubs_prefix(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.HfApi", None)
+    with Recorder.open(tmp_path / "run", config=CONFIG) as recorder:
+        record(recorder)
+    done = publish(tmp_path / "run", "someone/something")
+    assert (tmp_path / "someone" / "something" / "data").is_dir() and done.steps > 0
+    with pytest.raises(PublishError, match="no dataset of the hub"):
+        publish(tmp_path / "run", "hf://nobody")
 
 
 def test_there_must_be_a_run(tmp_path):

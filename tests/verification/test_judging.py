@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kgb_gym.envs.reward import RewardConfig
 from kgb_gym.operators import get, gold_source, names
 from kgb_gym.sandbox import LocalEngine
 from kgb_gym.verdict import Stage, Status
@@ -121,10 +122,21 @@ def test_chosen_cases(judge):
     assert {c.case for c in verdict.cases if c.interface == "cos.out"} >= {i for i in ids if i.startswith("cos.out[")}
 
 
+def test_integers_by_way_of_half_precision_are_wrong(judge):
+    narrow = "    if x.dtype == tl.int64 or x.dtype == tl.int32:\n        x = x.to(tl.float16).to(x.dtype)\n"
+    gold = gold_source("aten/clone")
+    source = gold.replace("    if NEGATE:", narrow + "    if NEGATE:", 1)
+    assert source != gold
+    verdict = judge("aten/clone", source, suite="quick")
+    assert verdict.status is Status.MISMATCH
+    assert {c.params["dtype"] for c in verdict.cases if not c.passed} <= {"int32", "int64"}
+
+
 def test_a_verification_of_chosen_cases_is_no_clean_pass(judge):
     ids = [c.id for c in get("aten/cos").cases("quick")]
     verdict = judge("aten/cos", COS, suite="quick", cases=(ids[3],))
     assert (verdict.status, verdict.clean, verdict.clean_paper) == (Status.PASSED, False, False), verdict.message
+    assert verdict.kind == "test" and RewardConfig().potential(verdict) == 0
     assert {c.case for c in verdict.cases if c.origin != "hidden"} == {ids[3]}
     assert sum(c.origin == "hidden" for c in verdict.cases) == len(get("aten/cos").interfaces)
 

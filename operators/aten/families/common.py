@@ -46,7 +46,8 @@ def values(
     Args:
         make: the source of values.
         shape: its sizes.
-        dtype: its type; of integers and bools there are whole numbers only, `normal` in [-100, 100) and coins.
+        dtype: its type; of integers and bools there are whole numbers only, of `normal` most in [-100, 100) and some
+            far from there (see `maker.FAR`), and coins.
         kind: `normal`, `large`, `huge`, `small` (normal values of deviation 1, 1e4, 1e30, 1e-3, clipped to what the
             type holds), `unit`, `signed_unit`, `positive`, `above_one`, `wide`, `tail`, `below_one`, `negative`
             (uniform in the ranges above), `digits`, `counts` (whole numbers), `special` (normal values with NaN,
@@ -69,7 +70,7 @@ def values(
         unsigned = dtype in (torch.uint8, torch.bool)
         return lay((signed / 8 if dtype.is_floating_point else size if unsigned else signed).to(dtype), layout)
     if not dtype.is_floating_point and not dtype.is_complex:
-        return make.integers(shape, dtype, layout=layout)
+        return make.integers(shape, dtype, layout=layout, far=True)
     if kind == "eighths":
         end = {torch.float32: 2**20, torch.float64: 2**43}.get(dtype, 128)
         return lay((make.integers(shape, torch.int64, low=1 - end, high=end).double() / 8).to(dtype), layout)

@@ -45,7 +45,8 @@ def convertible(
     if real and not to.is_floating_point and not to.is_complex:
         return make.uniform(shape, dtype, low=0.0 if to is torch.uint8 else -100.0, high=100.0, layout=layout)
     if not real and not dtype.is_complex:
-        return make.integers(shape, dtype, low=-1000, high=1000, layout=layout)
+        far = to.itemsize >= dtype.itemsize and to not in (torch.float16, torch.bfloat16)
+        return make.integers(shape, dtype, low=-1000, high=1000, layout=layout, far=far)
     return make.any(shape, dtype, layout=layout)
 
 
