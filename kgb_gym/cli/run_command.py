@@ -31,7 +31,9 @@ def run(
     episodes: Annotated[
         int | None, typer.Option(help="Episodes at once; more than --workers where a model is slow. Default: as many.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Where verifications run: local, or ray (install kgb-gym with its extra `ray`).")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="Where verifications run: local, or ray (install kgb-gym with its extra `ray`).")
+    ] = "local",
     seed: Seed = 0,
     time_limit: Limit = None,
     progress: Annotated[str, typer.Option(help="auto, live, plain, or json: one JSON object an event.")] = "auto",
