@@ -120,8 +120,11 @@ def _reasons(case: CaseResult) -> Iterator[str]:
 def difference(found: Difference) -> str:
     """One line: the largest error, where it stands, and how many elements are wrong."""
     index = ", ".join(str(i) for i in found.index)
+    expected, got = _number(found.expected), _number(found.got)
+    if expected == got:  # they differ in digits that are not shown
+        expected, got = str(found.expected), str(found.got)
     text = (
-        f"{found.output}: expected {_number(found.expected)}, got {_number(found.got)} at ({index}); "
+        f"{found.output}: expected {expected}, got {got} at ({index}); "
         f"{found.mismatches} of {found.total} wrong, largest error {found.max_abs:.3g} absolute, "
         f"{found.max_rel:.3g} relative"
     )

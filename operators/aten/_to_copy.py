@@ -14,6 +14,7 @@ _CASES = points(
     *({**p, "to": "float64"} for p in copies.FORMATTED[:3]),
     {"shape": (3, 4, 5, 6), "dtype": "float32", "permuted": (2, 0, 3, 1), "to": "int32", "device": True},
     {"shape": (3, 1037), "dtype": "float32", "layout": "sliced", "to": "float16"},
+    {"shape": (9, 41), "dtype": "int32", "to": "int64"},
 )
 _OUT = points(
     {"shape": (13, 31), "dtype": "float32", "layout": "transposed"},

@@ -18,6 +18,7 @@ _CASES = points(
     {"shape": (5, 7), "dtype": "complex64", "to": "complex64", "into_layout": "transposed", "bit": "conj"},
     {"shape": (0, 3), "dtype": "float32", "to": "float32"},
     {"shape": (43,), "dtype": "float64", "to": "float64"},
+    {"shape": (9, 41), "dtype": "int32", "to": "int64"},
     {"shape": (9,), "dtype": "float32", "to": "float32", "share": "self"},
     {"shape": (9,), "dtype": "float32", "to": "float32", "share": "shifted", "origin": "beyond"},
     {"shape": (5, 7), "dtype": "float32", "to": "float32", "into_layout": "expanded", "origin": "beyond"},

@@ -44,7 +44,7 @@ _AWKWARD = points(
     {"shape": (2, 3, 4, 3, 2), "index": [2, 2, 4, 5, 1], "dtype": "float64", "dim": -2, "layout": "offset"},
     {"shape": (700,), "index": [2500], "dtype": "float32", "dim": 0},
     {"shape": (5, 8), "index": [5, 3], "dtype": "float32", "dim": 1, "index_dtype": "int32"},
-    {"shape": (6, 11), "index": [4, 14], "dtype": "int16", "dim": 1, "layout": "expanded", "sparse_grad": True},
+    {"shape": (6, 11), "index": [4, 14], "dtype": "int64", "dim": 1, "layout": "expanded", "sparse_grad": True},
     {"shape": (13, 9), "index": [20, 8], "dtype": "bool", "dim": 0},
     {"shape": (5, 4), "index": [5], "dtype": "float32", "dim": 0, "origin": "beyond"},
     {"shape": (5, 4), "index": [2, 5], "dtype": "float32", "dim": 0, "origin": "beyond"},

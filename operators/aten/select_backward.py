@@ -24,7 +24,7 @@ _AWKWARD = points(
     {"input_sizes": (300, 3, 9), "dtype": "float64", "dim": 1, "index": 1, "layout": "offset"},
     {"input_sizes": (3, 1300), "dtype": "float32", "dim": 0, "index": 2},
     {"input_sizes": (6, 5, 9), "dtype": "float32", "dim": 2, "index": 0, "layout": "expanded"},
-    {"input_sizes": (4, 9), "dtype": "int32", "dim": 0, "index": 3},
+    {"input_sizes": (4, 59), "dtype": "int32", "dim": 0, "index": 3},
     {"input_sizes": (5, 21), "dtype": "bool", "dim": 0, "index": 3},
     {"input_sizes": (4, 5), "dtype": "float32", "dim": 0, "index": 4, "origin": "beyond"},
     {"input_sizes": (4, 5), "dtype": "float32", "dim": 2, "index": 0, "origin": "beyond"},

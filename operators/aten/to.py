@@ -21,6 +21,7 @@ _FURTHER = points(
     {"shape": (3, 1037), "dtype": "float32", "layout": "sliced", "to": "float16"},
     {"shape": (4, 3, 2, 3), "dtype": "float32", "layout": "irregular", "to": "float64"},
     {"shape": (5, 7), "dtype": "float32", "bit": "neg", "to": "float64"},
+    {"shape": (9, 41), "dtype": "int32", "to": "int64"},
 )
 _FEW = points(
     {"shape": (5, 7), "dtype": "float32", "to": "float32"},

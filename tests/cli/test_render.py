@@ -31,6 +31,12 @@ def test_the_largest_error_and_where_it_stands():
     assert "return: expected 1, got 0.5 at (3, 7); 12 of 64 wrong, largest error 0.5 absolute, inf relative" in text
 
 
+def test_numbers_that_differ_are_shown_so():
+    found = Difference("return", 2e-7, 5e-8, (2,), 3.787550001, 3.787550201, 1, 4, "float64")
+    text = shown(stage=Stage.COMPILED, status=Status.MISMATCH, cases=(case(1, difference=found),))
+    assert "expected 3.787550001, got 3.787550201 at (2)" in text
+
+
 def test_cases_that_fail_alike_are_told_of_once():
     cases = (*(case(n, error="E: alike") for n in range(30)), *(case(n, error=f"E: {n}") for n in range(30, 40)))
     text = shown(stage=Stage.LOADED, status=Status.RUNTIME_ERROR, cases=cases)
