@@ -186,6 +186,7 @@ class Work:
                 return self._bridge.requests.get(timeout=POLL_S)
             except queue.Empty:
                 if self.running.over or time.monotonic() >= self._deadline:
+                    self._check_open()  # it may be over because it was ended since the last look
                     return None
 
     def last(self) -> ActionDict:
