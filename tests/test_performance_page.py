@@ -40,7 +40,10 @@ def test_the_page_is_renewed_and_nothing_else_of_it_changes(tmp_path):
 
 
 def test_the_operators_that_are_measured_exist():
-    assert {*throughput.SAMPLE, *throughput.SHORT, *throughput.WARM_S} <= set(names())
+    assert {*throughput.SAMPLE, *throughput.SHORT, *throughput.WARM} <= set(names())
+    for name, (count, seconds, patterns) in throughput.WARM.items():
+        cases = throughput._published(name, count, patterns)
+        assert len(set(cases)) == count and seconds > 0
 
 
 def test_unknown_parts_are_named(capsys):
