@@ -151,8 +151,7 @@ def _native(operator: Operator, interface: Interface, call: Call) -> Expected:
     except Exception as error:  # noqa: BLE001 (whatever the native operator raises is what a call must raise)
         return Expected(raises=type(error).__name__)
     leaves = list(result) if isinstance(result, (list, tuple)) else [] if result is None else [result]
-    exact = (interface.compare or operator.compare).exact
-    wide = _precise(op, call) if not exact and not operator.view and not operator.random else None
+    wide = _precise(op, call) if _judged_in_double(operator, interface) else None
     arguments = bind(operator, interface, plain)
     names = written_names(operator, interface)
     returns: list[Any] = []
@@ -243,10 +242,15 @@ def _precise(op: Any, call: Call) -> tuple[list[Any], dict[str, torch.Tensor]] |
 
 def switches_default_dtype(operator: Operator, interface: Interface, call: Call) -> bool:
     """Whether `expected` sets torch's default dtype for a while, which all threads of the process see."""
-    if operator.source != "aten" or interface.oracle is not None or (interface.compare or operator.compare).exact:
+    if operator.source != "aten" or interface.oracle is not None or not _judged_in_double(operator, interface):
         return False
-    out = bind(operator, interface, call).get("out")
-    return not operator.view and not operator.random and _takes_default(call, [id(out)])
+    return _takes_default(call, [id(bind(operator, interface, call).get("out"))])
+
+
+def _judged_in_double(operator: Operator, interface: Interface) -> bool:
+    """Whether the native operator is asked in double precision, too."""
+    exact = (interface.compare or operator.compare).exact
+    return not (exact or operator.view or operator.random)
 
 
 def _takes_default(call: Call, outputs: Sequence[int]) -> bool:

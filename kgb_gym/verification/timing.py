@@ -184,7 +184,7 @@ def measure(
         torch.cuda.synchronize()
         return [(a.elapsed_time(b) * 1e3, c.elapsed_time(d) * 1e3) for a, b, c, d in events[:count]]
 
-    rule = Rule(half_width=timer.half_width, most=timer.most, least=min(Rule.least, timer.most))
+    rule = Rule(half_width=timer.half_width, most=timer.most)
     return repeat(take, budget_s, rule)
 
 
