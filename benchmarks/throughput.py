@@ -247,7 +247,7 @@ def haul(platform: str, seconds: float) -> Iterator[Row]:
               detail=f"{done} in {wall:.0f} s; queue and work: {spread(latencies, 's')}; {by_stage(verdicts)}")  # fmt: skip
     if len(memory) >= 6:
         slope = statistics.linear_regression(*zip(*memory[len(memory) // 3 :], strict=True)).slope * 1000
-        yield Row("memory growth of engine, templates and judges (USS)", slope, "MiB per 1,000", target=MIB_PER_THOUSAND,
+        yield Row("memory growth of engine, templates and judges (anonymous)", slope, "MiB per 1,000", target=MIB_PER_THOUSAND,
                   detail=f"{memory[0][1]:.0f} MiB after {memory[0][0]}, {memory[-1][1]:.0f} MiB after {memory[-1][0]}")  # fmt: skip
     yield Row(
         "left behind", len(left), "things", target=0, detail=", ".join(left) or "no process, lock, file, shared memory"
@@ -255,7 +255,8 @@ def haul(platform: str, seconds: float) -> Iterator[Row]:
 
 
 def _long_lived(engine: LocalEngine) -> float:
-    """MiB that processes which outlive a verification hold for themselves."""
+    """MiB of anonymous memory resident in the processes that outlive a verification. Pages that they share count for each:
+    whether a page is shared changes with every child that a template forks, which is no growth."""
     pids = [
         os.getpid(),
         *(t._process.pid for t in engine._templates.values()),
@@ -264,7 +265,8 @@ def _long_lived(engine: LocalEngine) -> float:
     total = 0
     for pid in pids:
         try:
-            total += psutil.Process(pid).memory_full_info().uss
+            told = psutil.Process(pid).memory_info()
+            total += told.rss - told.shared
         except psutil.Error:
             continue
     return total / 2**20

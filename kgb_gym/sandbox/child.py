@@ -19,13 +19,17 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 PACKET = 1 << 16
 
+QUEUES = "1"
+"""Hardware queues of a context, of CUDA's eight. Contexts are made one at a time on a device, each in less than half the
+time with one queue; a worker's kernels run one after another on one stream, which needs no more."""
+
 Roles = Mapping[str, Callable[..., None]]
 
 
 def live(order: Mapping[str, Any], fds: Sequence[int], roles: Roles) -> None:
     """Serve an order right after the fork: message socket, log, further descriptors."""
     with _life():
-        config = order["config"]
+        config = {**order["config"], "host_backed": _host_backed(order["role"], order["config"])}
         _become(fds)
         _speak(fds[1] if len(fds) > 1 else None)
         if order["role"] != "judge":
@@ -47,6 +51,7 @@ def wait(role: str, config: Mapping[str, Any], control: socket.socket, roles: Ro
     with _life():
         _become([control.fileno()])
         os.dup2(2, 1)  # what goes wrong here belongs to the template's log
+        config = {**config, "host_backed": _host_backed(role, config)}
         _context(role, config)
         early = not _needs_declaration(role, config)
         if early:
@@ -109,7 +114,13 @@ def _context(role: str, config: Mapping[str, Any]) -> None:
         return
     if config.get("visible"):
         os.environ.update(CUDA_VISIBLE_DEVICES=config["visible"], CUDA_DEVICE_ORDER="PCI_BUS_ID")
+    os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = QUEUES
     if role == "compiler":
+        return
+    if config["host_backed"]:
+        from kgb_gym.verification.memory import HostBacked
+
+        HostBacked.open()
         return
     import torch
 
@@ -122,6 +133,15 @@ def _context(role: str, config: Mapping[str, Any]) -> None:
             from kgb_gym.sandbox import warm
 
             warm.driver()
+
+
+def _host_backed(role: str, config: Mapping[str, Any]) -> bool:
+    """Whether this process needs no context: it only shows tensors of the device (see `verification.memory`)."""
+    if role != "recorder" or config["device"] != "cuda":
+        return False
+    from kgb_gym.verification.memory import HostBacked
+
+    return HostBacked.possible()
 
 
 def _needs_declaration(role: str, config: Mapping[str, Any]) -> bool:

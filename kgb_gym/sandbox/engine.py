@@ -141,7 +141,9 @@ class LocalEngine:
             stack.callback(shutil.rmtree, root, ignore_errors=True)
             native, interpreter = (Channel(stack.enter_context(self._templates[m].add_channel())) for m in MODES)
             device = self._devices[0]
-            yield TemplateSpawner(native, interpreter, root, lock_name(device), device.uuid)
+            spawner = TemplateSpawner(native, interpreter, root, lock_name(device), device.uuid)
+            stack.callback(spawner.settle)
+            yield spawner
 
     def waiting(self) -> set[int]:
         """Processes that were forked ahead and wait for a submission."""

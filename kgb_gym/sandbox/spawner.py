@@ -89,6 +89,11 @@ class Channel:
                         return None
             return self._ended.pop(number, None)
 
+    def kill_soon(self, number: int) -> None:
+        """Have a child's tree killed, without waiting for it."""
+        with self._lock, contextlib.suppress(OSError):
+            self._sock.send(json.dumps({"op": "kill", "id": number}).encode())
+
     def _read(self) -> dict[str, Any]:
         data = self._sock.recv(1 << 16)
         if not data:
@@ -155,6 +160,11 @@ class Sandboxed:
                 self._ended = Ended(status, self._out_of_memory, log, self._dropped)
             return self._ended
 
+    def leave(self) -> None:
+        with self._ending:
+            if self._ended is None:
+                self._channel.kill_soon(self._number)
+
     def _settle(self) -> int | None:
         until = time.monotonic() + 0.02
         while time.monotonic() < until and _state(self.pid) not in {"Z", ""}:
@@ -202,12 +212,19 @@ class TemplateSpawner:
         self._interpreter = interpreter
         self._root = root
         self._device, self.visible = device, visible
+        self._started: list[Sandboxed] = []
 
     def spawn(self, role: str, *, operator: str, platform: str, limits: Limits) -> Sandboxed:
         where = get_platform(platform)
         channel = self._interpreter if role in INTERPRETED and where.interpreted else self._native
         visible = self.visible if where.device == "cuda" else ""
-        return Sandboxed(channel, role, operator, where.device, limits, self._root, visible)
+        started = Sandboxed(channel, role, operator, where.device, limits, self._root, visible)
+        self._started.append(started)
+        return started
+
+    def settle(self) -> None:
+        while self._started:
+            self._started.pop().end()
 
     def lease(self, platform: str, *, exclusive: bool) -> contextlib.AbstractContextManager[None]:
         """The device among all processes of this machine (see `leases`)."""

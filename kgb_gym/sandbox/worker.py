@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import socket
@@ -39,15 +40,19 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
             return
         job = Job.from_dict({**head["job"], "source": bytes(blobs[0]).decode("latin-1")})
         root = tempfile.mkdtemp(prefix=f"job-{os.getpid()}-", dir=config["root"])
+        spawner = TemplateSpawner(native, interpreter, root, config["device"], config["visible"])
         try:
-            spawner = TemplateSpawner(native, interpreter, root, config["device"], config["visible"])
-            verdict = verify(job, spawner, threads=threads)
-        except Exception:  # noqa: BLE001 (a failure of ours becomes a harness_error verdict)
-            verdict = harness_error(job, f"the judge failed: {traceback.format_exc(limit=-6)}")
+            try:
+                verdict = verify(job, spawner, threads=threads)
+            except Exception:  # noqa: BLE001 (a failure of ours becomes a harness_error verdict)
+                verdict = harness_error(job, f"the judge failed: {traceback.format_exc(limit=-6)}")
+            # Nobody has to wait until the last of its processes is gone, but for the next job.
+            wire.send(sock, {"verdict": verdict.to_dict(), "pid": os.getpid()})
         finally:
+            spawner.settle()
             shutil.rmtree(root, ignore_errors=True)
+            gc.collect()  # else what waits for the collector is spread over the heap, and the heap grows
             heap.give_back()
-        wire.send(sock, {"verdict": verdict.to_dict(), "pid": os.getpid()})
 
 
 def harness_error(job: Job, message: str) -> Verdict:

@@ -16,13 +16,13 @@ from kgb_gym.verification.session import Failure, Session, Worker
 
 @contextlib.contextmanager
 def working(session: Session, role: str) -> Iterator[Worker]:
-    """A worker of a role for the block; it is ended with it."""
+    """A worker of a role for the block; it is killed with it."""
     worker = Worker(session, role)
     try:
         yield worker
     finally:
         with session.clock("end"):
-            worker.end()
+            worker.leave()
 
 
 def exchange(

@@ -18,7 +18,6 @@ from kgb_gym.verification.record import (
 )
 from kgb_gym.verification.recording import Recording
 from kgb_gym.verification.rules import is_lossy
-from kgb_gym.verification.tensors import poison
 from kgb_gym.verification.verbs import ITEM, MAY_COPY, READ_BACK, RESHAPING, VIEWS, verb_of
 
 MAX_READS = 4
@@ -51,19 +50,19 @@ class Audit(TorchDispatchMode):
         kwargs = kwargs or {}
         if func in self.mounted:
             return func(*args, **kwargs)
-        recording = self.recording
+        recording, carry_out = self.recording, self.recording.memory.run
         name = func._schema.name
         verb = verb_of(func)
         short = name.partition("::")[2]
         if short in recording.policy.allow_ops and verb is None:
             verb = "view"
         if short in ITEM and recording.may_read(args[0]):
-            return func(*args, **kwargs)
+            return carry_out(func, args, kwargs)
         if verb is None and short in READ_BACK - recording.policy.deny_ops and recording.data_dependent:
             self._count_read()
-            return func(*args, **kwargs)
+            return carry_out(func, args, kwargs)
         if verb is None and not recording.audit:
-            return func(*args, **kwargs)
+            return carry_out(func, args, kwargs)
         if verb is None:
             rule = "read-back" if short in READ_BACK else "native-compute"
             why = "reads values back to the host" if rule == "read-back" else "computes outside your kernels"
@@ -74,8 +73,11 @@ class Audit(TorchDispatchMode):
             recording.stop(
                 "audit", f"not-allowed-{verb}", f"{name.replace('::', '.')} is not allowed for this operator"
             )
-        before = [a.untyped_storage().nbytes() for a in args[:1] if isinstance(a, torch.Tensor)]
-        out = func(*args, **kwargs)
+        held = [a.untyped_storage() for a in args[:1] if isinstance(a, torch.Tensor)]
+        before = [s.nbytes() for s in held]
+        out = carry_out(func, args, kwargs)
+        if held:
+            recording.follow(held[0], args[0])
         if verb in {"copy", "place", "view"} and recording.data_dependent and _brings_home(out, recording.device):
             self._count_read()
             return out
@@ -116,11 +118,11 @@ class Audit(TorchDispatchMode):
             after = args[0].untyped_storage().nbytes()
             if after > before[0]:
                 storage = args[0].untyped_storage()
-                poison(storage, args[0].dtype, player=False, start=before[0])
+                recording.memory.poison(storage, args[0].dtype, start=before[0])
                 recording.steps.append(Resize(recording.register(args[0]), after))
             return
         recording.register(out)
-        poison(out.untyped_storage(), out.dtype, player=False)
+        recording.memory.poison(out.untyped_storage(), out.dtype)
 
     def _fill(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
         recording = self.recording
@@ -133,7 +135,7 @@ class Audit(TorchDispatchMode):
         if not name.endswith("_"):
             recording.register(out)
         if out.numel():
-            recording.steps.append(Fill(recording.view(out, "the filled tensor"), _first(out)))
+            recording.steps.append(Fill(recording.view(out, "the filled tensor"), recording.memory.first(out)))
 
     def _place(self, name: str, args: Any, kwargs: Any, out: Any, before: Any) -> None:
         self._move(args[0], args[1])
@@ -149,7 +151,7 @@ class Audit(TorchDispatchMode):
                     recording.stop("audit", "host-table", "torch.tensor(...) brings values from the host to the device")
                 recording.register(out)
                 if out.numel():
-                    recording.steps.append(Fill(recording.view(out, "the constant"), _first(out)))
+                    recording.steps.append(Fill(recording.view(out, "the constant"), recording.memory.first(out)))
             return
         if out.untyped_storage()._cdata == args[0].untyped_storage()._cdata:
             return
@@ -197,7 +199,3 @@ def _brings_home(out: Any, device: str) -> bool:
     Above autograd such a copy is `_to_copy`; below it, where a mounted backend kernel may run, it is still `to`.
     """
     return isinstance(out, torch.Tensor) and out.device.type == "cpu" != device and out.numel() <= 1
-
-
-def _first(tensor: torch.Tensor) -> Any:
-    return tensor.as_strided((1,), (1,), tensor.storage_offset()).item()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ import torch
 
 from kgb_gym.verification.record import Launch, Record, View
 
-THREADS = 4
+THREADS = 8
 BASE = 1 << 30
 """An address as an allocator gives it: aligned to more than any kernel asks for."""
 
@@ -57,14 +56,18 @@ class Compiler:
 
     def __init__(self, kernels: Mapping[str, Any], value: Callable[[Any], Any], device: str) -> None:
         self._kernels, self._value, self._device = kernels, value, device
+        self._constants = {name: _constants(kernel) for name, kernel in kernels.items()}
         self._known: set[Any] = set()
-        self._waiting: deque[Launch] = deque()
+        self._waiting: dict[Any, Launch] = {}
+        self._busy: dict[Any, threading.Event] = {}
+        self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
 
     def add(self, records: Iterable[Record]) -> int:
         """Have the first launch of each specialisation compiled that is not known yet; how many there are."""
-        fresh = distinct(records, self._known)
-        self._waiting += fresh
+        fresh = distinct(records, self._known, self._constants)
+        with self._lock:
+            self._waiting |= fresh
         self._threads = [t for t in self._threads if t.is_alive()]
         count = min(THREADS, max(1, (os.cpu_count() or 1) // 2)) - len(self._threads)
         for _ in range(min(count, len(fresh))):
@@ -72,6 +75,15 @@ class Compiler:
             self._threads.append(thread)
             thread.start()
         return len(fresh)
+
+    def before(self, launch: Launch) -> None:
+        """Nothing is compiled twice: what a thread compiles now is waited for, what none has begun is the caller's."""
+        key = _key(launch, self._constants)
+        with self._lock:
+            self._waiting.pop(key, None)
+            busy = self._busy.get(key)
+        if busy is not None:
+            busy.wait()
 
     def join(self, timeout_s: float) -> None:
         """Wait until all is compiled, so long for each thread."""
@@ -82,26 +94,46 @@ class Compiler:
         if self._device == "cuda":
             torch.cuda.set_device(0)  # a thread of its own has no context yet
         while True:
+            with self._lock:
+                if not self._waiting:
+                    return
+                key = next(iter(self._waiting))
+                launch, done = self._waiting.pop(key), threading.Event()
+                self._busy[key] = done
             try:
-                launch = self._waiting.popleft()
-            except IndexError:
-                return
-            with contextlib.suppress(Exception):  # it is told where it is launched
-                arguments = {n: _stand_in(v, self._value) for n, v in launch.arguments.items()}
-                kernel = self._kernels[launch.function]
-                made = kernel.run(grid=launch.grid, warmup=True, **arguments, **dict(launch.options))
-                made._init_handles()  # builds the launcher and loads the code
+                with contextlib.suppress(Exception):  # it is told where it is launched
+                    self._compile(launch)
+            finally:
+                done.set()
+                with self._lock:
+                    del self._busy[key]
+
+    def _compile(self, launch: Launch) -> None:
+        arguments = {n: _stand_in(v, self._value) for n, v in launch.arguments.items()}
+        made = self._kernels[launch.function].run(grid=launch.grid, warmup=True, **arguments, **dict(launch.options))
+        made._init_handles()  # builds the launcher and loads the code
 
 
-def distinct(records: Iterable[Record], known: set[Any]) -> list[Launch]:
-    """The first launch of each specialisation that is not in `known`, in order; they are known then."""
-    found = []
+Constants = Mapping[str, frozenset[str]]
+"""Parameters whose values are compiled in, by the kernel's name."""
+
+
+def distinct(records: Iterable[Record], known: set[Any], constants: Constants) -> dict[Any, Launch]:
+    """The first launch of each specialisation that is not in `known`, in order, by what tells it apart; they are known
+    then."""
+    found = {}
     for record in records:
         for step in record.steps:
-            if isinstance(step, Launch) and (key := _key(step)) not in known:
+            if isinstance(step, Launch) and (key := _key(step, constants)) not in known:
                 known.add(key)
-                found.append(step)
+                found[key] = step
     return found
+
+
+def _constants(kernel: Any) -> frozenset[str]:
+    while not hasattr(kernel, "params") and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return frozenset(p.name for p in getattr(kernel, "params", ()) if p.is_constexpr)
 
 
 def _stand_in(given: Any, value: Any) -> Any:
@@ -112,15 +144,27 @@ def _stand_in(given: Any, value: Any) -> Any:
     return value(given)
 
 
-def _key(launch: Launch) -> Any:
+def _key(launch: Launch, constants: Constants) -> Any:
     """What decides the compiled code, or more than that: the same key gives the same code."""
-    arguments = tuple((n, _kind(v)) for n, v in launch.arguments.items())
+    fixed = constants.get(launch.function, frozenset())
+    arguments = tuple((n, _value(v) if n in fixed else _kind(v)) for n, v in launch.arguments.items())
     return launch.function, arguments, tuple(sorted(launch.options.items()))
 
 
+def _value(given: Any) -> Any:
+    return type(given).__name__, str(given)
+
+
 def _kind(given: Any) -> Any:
+    """What Triton compiles for: of a tensor the type and whether its address is a multiple of 16, of a number its width,
+    and whether it is 1 or a multiple of 16; else the value."""
     if isinstance(given, View):
         return str(given.dtype), given.offset * given.dtype.itemsize % 16 == 0
     if isinstance(given, tuple):
         return tuple(_kind(g) for g in given)
-    return type(given).__name__, str(given)
+    if type(given) is int:
+        width = next((w for w in (32, 64) if -(1 << w - 1) <= given < 1 << w - 1), 65)
+        return "int", width, given == 1, given % 16 == 0
+    if type(given) is float:
+        return "float"
+    return _value(given)

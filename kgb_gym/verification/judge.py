@@ -48,6 +48,7 @@ def verify(job: Job, spawner: Spawner, operator: Operator | None = None, threads
     Raises:
         Exception: a failure of ours; the caller makes it a `harness_error`.
     """
+    spawner.settle()  # what an earlier one left
     session = Session(job, operator or get(job.operator), get_platform(job.platform), spawner, threads or Threads())
     failure: Failure | None = None
     source: Source | None = None
@@ -141,7 +142,7 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
     cases = _cases(session, interfaces)
     session.trials = [Trial(case, operator.interface(case.interface)) for case in cases]
     with contextlib.ExitStack() as stack:
-        recorder = stack.enter_context(working(session, "recorder"))
+        recorder = stack.enter_context(working(session, _recording_role(session)))
         player = stack.enter_context(working(session, "player")) if job.kind != "compile" else None
         live = operator.data_dependent and player is not None
         caller = stack.enter_context(working(session, "caller")) if live else None
@@ -181,6 +182,11 @@ def _run(session: Session, source: Source, kernels: Kernels) -> None:
             _compile_further(session, kernels, stack)
         if player is not None and job.kind != "test" and session.platform.timed and job.timing:
             time_all(session, player, kernels)
+
+
+def _recording_role(session: Session) -> str:
+    """A recorder; where native compute is let through, one that has the device to do it on."""
+    return "recorder" if session.uses("audit") or session.platform.device != "cuda" else "caller"
 
 
 def _cases(session: Session, interfaces: tuple[Interface, ...]) -> list[Case]:

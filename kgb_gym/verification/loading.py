@@ -12,8 +12,8 @@ from kgb_gym.verification.rebuild import Kernels
 from kgb_gym.verification.record import encode
 from kgb_gym.verification.session import Failure, Session, Trial, Worker
 
-EARLY = 3
-"""The player begins to compile when one case in so many is recorded."""
+EARLY = (1 / 6, 1 / 2)
+"""When these shares of the cases are recorded, the player begins to compile what they launch."""
 
 
 class Loading:
@@ -27,18 +27,22 @@ class Loading:
 
     def __init__(self, session: Session, player: Worker | None, kernels: Kernels) -> None:
         self._session, self._player, self._kernels = session, player, kernels
-        self._early = session.trials[: len(session.trials) // EARLY]
+        self._early = {int(len(session.trials) * share) for share in EARLY}
+        self._recorded: list[Trial] = []
+        self._asked = 0
         self._loaded = False
         self._failure: Failure | None = None
 
     def recorded(self, trial: Trial) -> None:
-        """One more case is recorded: with the last of the early ones the player begins to compile what they launch."""
-        if self._player is None or not self._early or trial is not self._early[-1]:
+        """One more case is recorded: with some the player begins to compile what has been launched so far."""
+        self._recorded.append(trial)
+        if self._player is None or len(self._recorded) not in self._early or self._failure is not None:
             return
         if wanted(self._session, self._kernels):
             try:
                 self.load(self._player)
-                self.compile(self._player, self._early)
+                self.compile(self._player, self._recorded[self._asked :])
+                self._asked = len(self._recorded)
             except Failure as failure:  # what recording shows comes first
                 self._failure = failure
 

@@ -241,7 +241,7 @@ def _answer(
             names = frozenset(kernels)
             told = (parse(r, input_bytes=b, kernels=names, max_bytes=1 << 40) for r, b in question["records"])
             return {"ahead": compiler.add(told)}, []
-        return _play(question, blobs, kernels, device, guard)
+        return _play(question, blobs, kernels, device, guard, compiler)
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         cause = error.__cause__ if type(error).__name__ == "InterpreterError" and error.__cause__ else error
         return {"error": describe_error(cause, filename)}, []
@@ -253,6 +253,7 @@ def _play(
     kernels: Mapping[str, Any],
     device: str,
     guard: Guard | None,
+    compiler: Compiler,
 ) -> tuple[dict[str, Any], list[memoryview]]:
     """Play one record once for each seed; the outputs of each play follow each other."""
     record = parse(
@@ -274,7 +275,11 @@ def _play(
             guard.rng = None if question["order"] is None else random.Random(question["order"])
         playback = Playback(record, inputs, kernels, device, seed, guard, fence)
         playback.poison()
-        playback.run(record.chosen(pick))
+        steps = record.chosen(pick)
+        for step in steps:
+            if isinstance(step, Launch):
+                compiler.before(step)
+        playback.run(steps)
         if fence is not None:
             getattr(torch, device).synchronize()
         digests = hand_over(playback, inputs, question["written"], out)

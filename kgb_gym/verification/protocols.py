@@ -194,6 +194,10 @@ class Process(Protocol):
         """Kill it with its whole tree, and say how it ended. May be called twice."""
         ...
 
+    def leave(self) -> None:
+        """Kill it with its whole tree, which may go on after this returns: until `Spawner.settle`."""
+        ...
+
 
 class Spawner(Protocol):
     """Starts confined processes from a warm template."""
@@ -204,6 +208,10 @@ class Spawner(Protocol):
         Raises:
             OSError: the template cannot fork.
         """
+        ...
+
+    def settle(self) -> None:
+        """Wait until every process that was started has ended."""
         ...
 
     @property

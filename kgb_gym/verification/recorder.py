@@ -27,6 +27,7 @@ from kgb_gym.platforms.guard import Guard
 from kgb_gym.verification import wire
 from kgb_gym.verification.errors import describe_error
 from kgb_gym.verification.launching import Held
+from kgb_gym.verification.memory import DeviceMemory, HostBacked
 from kgb_gym.verification.mount import Mount
 from kgb_gym.verification.record import (
     Record,
@@ -34,7 +35,6 @@ from kgb_gym.verification.record import (
 )
 from kgb_gym.verification.recording import Recording, Stopped
 from kgb_gym.verification.state import Keeper
-from kgb_gym.verification.tensors import over, refill, unpack
 
 MODULE = "submission"
 
@@ -47,11 +47,11 @@ class Kept:
     storages: list[torch.UntypedStorage] = field(default_factory=list)
 
     def again(
-        self, packed: Mapping[str, Any], blobs: Sequence[bytearray], device: str
+        self, packed: Mapping[str, Any], blobs: Sequence[bytearray], memory: DeviceMemory
     ) -> tuple[Call, list[torch.UntypedStorage]]:
         """The kept call and its memory with these values. A tensor that was resized or moved gets its geometry back."""
-        refill(self.storages, blobs)
-        for tensor, was in zip(self.call.tensors(), over(packed, self.storages, device).tensors(), strict=True):
+        memory.refill(self.storages, blobs)
+        for tensor, was in zip(self.call.tensors(), memory.over(packed, self.storages).tensors(), strict=True):
             if (tensor.shape, tensor.stride(), tensor.storage_offset()) != (
                 was.shape,
                 was.stride(),
@@ -66,24 +66,26 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
 
     Args:
         sock: connected to the judge.
-        config: `scratch`, a folder that may be written.
+        config: `scratch`, a folder that may be written; `host_backed`, whether tensors of the device lie on the host.
     """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     head = wire.greet(sock)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     Path(filename).write_text(head["text"], encoding="utf-8")
-    device = head["device"]
+    memory = HostBacked(head["device"]) if config.get("host_backed") else DeviceMemory(head["device"])
+    memory.install()
     data_dependent = bool(head.get("data_dependent"))
     held = Held(filename, live=bool(head.get("live")))
     held.install()
-    if held.live and device == "cpu":
+    if held.live and memory.device == "cpu":
         held.guard = Guard()
         held.guard.install()
     keeper = Keeper(filename)
     keeper.watch.awake = True
     try:
-        module = _load(head["text"], filename)
+        with memory.importing():
+            module = _load(head["text"], filename)
     except BaseException as error:  # noqa: BLE001 (a boundary: whatever was raised becomes an answer)
         wire.send(sock, {"error": describe_error(error, filename)})
         return
@@ -100,7 +102,8 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
             question, blobs = wire.receive(sock)
         except wire.Closed:
             return
-        recording = Recording(policy, device, filename, data_dependent, bool(head.get("audit", True)))
+        memory.tidy()
+        recording = Recording(policy, memory, filename, data_dependent, bool(head.get("audit", True)))
         answer = _record(question, blobs, held, mount, recording, kept)
         answer["violations"] += keeper.take(full=bool(question.get("last")))
         wire.send(sock, answer)
@@ -127,19 +130,20 @@ def _record(
 
     With `keep` the call is kept, and later questions with `again` put their values into its memory.
     """
-    device, filename = recording.device, recording.filename
+    memory, filename = recording.memory, recording.filename
     if question.get("again"):
-        call, storages = kept.again(question["call"], blobs, device)
-        tensors = call.tensors()
+        call, storages = kept.again(question["call"], blobs, memory)
     else:
-        call, storages, tensors = unpack(question["call"], blobs, device)
+        storages = memory.storages(blobs)
+        call = memory.over(question["call"], storages)
+    tensors = call.tensors()
     if question.get("keep"):
         kept.call, kept.storages = call, storages
 
     def generator(value: Any) -> Any:
         if isinstance(value, Seeded):
             recording.has_generator = True
-            return torch.Generator(device=device).manual_seed(value.seed)
+            return torch.Generator(device=memory.device).manual_seed(value.seed)
         return value
 
     args = tuple(generator(a) for a in call.args)

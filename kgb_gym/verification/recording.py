@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from kgb_gym.operators.policy import Policy
+from kgb_gym.verification.memory import DeviceMemory
 from kgb_gym.verification.record import (
     Step,
     Storage,
@@ -25,13 +26,13 @@ class Recording:
     """What one call does, step by step."""
 
     def __init__(
-        self, policy: Policy, device: str, filename: str, data_dependent: bool = False, audit: bool = True
+        self, policy: Policy, memory: DeviceMemory, filename: str, data_dependent: bool = False, audit: bool = True
     ) -> None:
         self.audit = audit
         """False lets native compute pass unrecorded, to measure what the other layers make of it."""
         self.policy = policy
         self.data_dependent = data_dependent
-        self.device = device
+        self.memory, self.device = memory, memory.device
         self.filename = filename
         self.storages: list[Storage] = []
         self.steps: list[Step] = []
@@ -51,6 +52,13 @@ class Recording:
             self.storages.append(Storage(storage.nbytes(), source, tensor.dtype))
             self._alive.append(storage)
         return self._index[storage._cdata]
+
+    def follow(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+        """A tensor over `storage` may have been given a larger one in its place: the same memory, as far as is recorded."""
+        now = tensor.untyped_storage()
+        if now._cdata != storage._cdata and storage._cdata in self._index:
+            self._index[now._cdata] = self._index[storage._cdata]
+            self._alive.append(now)
 
     def let_read(self, tensor: torch.Tensor, may: bool = True) -> None:
         """Whether the one value of this tensor may be read on the host: a number that stands in a tensor, or its copy."""

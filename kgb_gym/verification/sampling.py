@@ -16,6 +16,10 @@ Pair = tuple[float, float]
 """One measurement of either side, in microseconds: (submission, baseline)."""
 
 
+LONG_US, FAIR_US = 100.0, 12.0
+"""Runs that repeat within 0.4% in 40 pairs, and within 1.7% (A/A of `benchmarks.performance noise`, H200)."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """When a timing has been repeated often enough."""
@@ -23,11 +27,22 @@ class Rule:
     half_width: float = 0.015
     """Half of the ratio's 95% interval, as a share of the ratio."""
     least: int = 60
-    """Pairs in any case that `most` allows: with 40, 200 measurements of a kernel of 10 µs against itself were off by 2.0% at most (H200)."""
+    """Pairs of short runs in any case that `most` allows: with 40, 200 measurements of a kernel of 10 µs against itself were
+    off by 2.0% at most (H200)."""
     most: int = 400
     """Pairs at most."""
     batch: int = 20
     """Pairs between two looks at the interval."""
+
+    def wanted(self, pairs: Sequence[Pair]) -> int:
+        """Pairs in any case, by how long the runs are: longer ones repeat better, and cost more."""
+        least = min(self.least, self.most)
+        if len(pairs) < self.batch:
+            return least
+        short, long = sorted(statistics.median(p[side] for p in pairs) for side in (0, 1))
+        if short >= LONG_US:
+            return min(least, self.batch)
+        return min(least, 2 * self.batch) if short >= FAIR_US and long >= 10 * LONG_US else least
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,7 @@ def estimate(pairs: Sequence[Pair]) -> Estimate:
 
 def enough(pairs: Sequence[Pair], rule: Rule) -> bool:
     """Whether the interval is as narrow as the rule wants, or there are as many pairs as it allows."""
-    if len(pairs) < min(rule.least, rule.most):
+    if len(pairs) < rule.wanted(pairs):
         return False
     told = estimate(pairs)
     low, high = told.interval
@@ -107,6 +122,6 @@ def repeat(
     began = now()
     while not enough(pairs, rule):
         pairs += take(len(pairs), min(rule.batch, rule.most - len(pairs)))
-        if len(pairs) >= rule.least and now() - began > budget_s:
+        if len(pairs) >= rule.wanted(pairs) and now() - began > budget_s:
             break
     return pairs

@@ -201,6 +201,10 @@ class Worker:
         """Kill it with its whole tree; how it ended."""
         return self.process.end()
 
+    def leave(self) -> None:
+        """Kill it; nothing more is asked about it."""
+        self.process.leave()
+
     def _spawned(self) -> Process:
         session = self._session
         with session.clock("fork"):

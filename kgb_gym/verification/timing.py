@@ -14,6 +14,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import torch
@@ -139,7 +140,7 @@ def wall_clock(run: Callable[[], None], rng: random.Random, device_us: float) ->
 def launch_cost(run: Callable[[], None], device_us: float) -> float:
     """Host microseconds to issue one plain run while the device is idle or behind: the best of three rounds of eight, or
     of fewer where a run is long."""
-    count, rounds = min(8, max(1, int(ROUND_US / device_us))), []
+    count, rounds = min(8, max(1, int(ROUND_US / 3 / device_us))), []
     for _ in range(3):
         torch.cuda.synchronize()
         began = time.perf_counter()
@@ -239,16 +240,12 @@ def capture(
     sides: Sequence[tuple[Callable[[], None], Callable[[], None]]],
 ) -> list[tuple[Callable[[], None], Callable[[], None]]] | None:
     """Both sides of every rotation as graph replays; None if any cannot be captured."""
+    pool = torch.cuda.graph_pool_handle()
     out = []
     try:
         for pair in sides:
-            graphs = []
-            for side in pair:
-                graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(graph):
-                    side()
-                graphs.append(graph)
-            out.append((graphs[0].replay, graphs[1].replay))
+            mine, theirs = (_graph(side, pool) for side in pair)
+            out.append((mine.replay, theirs.replay))
         for pair in out:
             for replay in pair:
                 replay()
@@ -257,6 +254,27 @@ def capture(
         torch.cuda.synchronize()
         return None
     return out
+
+
+def _graph(run: Callable[[], None], pool: Any) -> torch.cuda.CUDAGraph:
+    """A run as a graph. `torch.cuda.graph` would give the allocator's free memory back before each: dear, and no need."""
+    graph = torch.cuda.CUDAGraph()
+    here, aside = torch.cuda.current_stream(), _aside()
+    aside.wait_stream(here)
+    with torch.cuda.stream(aside):
+        graph.capture_begin(pool=pool)
+        try:
+            run()
+        finally:
+            graph.capture_end()
+    here.wait_stream(aside)
+    return graph
+
+
+@cache
+def _aside() -> torch.cuda.Stream:
+    """The stream on which graphs are captured: the default one can't be."""
+    return torch.cuda.Stream()
 
 
 def _flush_bytes() -> int:

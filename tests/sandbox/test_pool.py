@@ -48,7 +48,7 @@ def test_what_waits_serves_one_submission_and_is_replaced(engine):
     assert engine.submit(Job(name, gold_source(name).encode(), suite="smoke")).result(60).clean
     after = full(engine)
     assert not before & after
-    assert not any(psutil.pid_exists(pid) for pid in before)
+    until(lambda: not any(psutil.pid_exists(pid) for pid in before))
 
 
 @pytest.mark.parametrize("role", ROLES)

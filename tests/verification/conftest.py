@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +20,21 @@ LIMITS = Limits(correctness_s=60, call_s=20, memory_bytes=1 << 30)
 
 
 def leftovers(engine: LocalEngine) -> list[str]:
-    """Processes and folders of an idle engine that belong to no template, no judge, and wait for nothing."""
+    """Processes and folders of an idle engine that belong to no template, no judge, and wait for nothing. A verdict may be
+    told a moment before the last of its processes is gone."""
+    until = time.monotonic() + 10
+    while (found := _left(engine)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return found
+
+
+def _left(engine: LocalEngine) -> list[str]:
     found = []
     for template in engine._templates.values():
         for child in psutil.Process(template._process.pid).children(recursive=True):
-            if child.ppid() != template._process.pid or child.children():
-                found.append(str(child))
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if child.ppid() != template._process.pid or child.children():
+                    found.append(str(child))
     children = [
         c for t in engine._templates.values() for c in psutil.Process(t._process.pid).children() if c.is_running()
     ]

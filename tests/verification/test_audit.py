@@ -7,6 +7,7 @@ import torch
 
 from kgb_gym.operators.policy import Policy
 from kgb_gym.verification.audit import MAX_READS, Audit
+from kgb_gym.verification.memory import DeviceMemory
 from kgb_gym.verification.record import Copy
 from kgb_gym.verification.recording import Recording, Stopped
 
@@ -20,7 +21,7 @@ def asked(recording, func, elements=1):
 
 @pytest.mark.parametrize("func", HOME, ids=str)
 def test_one_value_may_come_home_a_few_times_and_is_no_step(func):
-    recording = Recording(Policy(), "cuda", "submission.py", data_dependent=True)
+    recording = Recording(Policy(), DeviceMemory("cuda"), "submission.py", data_dependent=True)
     for _ in range(MAX_READS):
         assert asked(recording, func).dtype == torch.float64
     assert recording.steps == []
@@ -32,7 +33,7 @@ def test_one_value_may_come_home_a_few_times_and_is_no_step(func):
 @pytest.mark.parametrize("func", HOME, ids=str)
 @pytest.mark.parametrize(("elements", "data_dependent"), [(2, True), (1, False)])
 def test_more_than_a_value_or_where_values_are_nobodys_business_is_a_transfer(func, elements, data_dependent):
-    recording = Recording(Policy(), "cuda", "submission.py", data_dependent=data_dependent)
+    recording = Recording(Policy(), DeviceMemory("cuda"), "submission.py", data_dependent=data_dependent)
     with pytest.raises(Stopped):
         asked(recording, func, elements)
     assert recording.violations[0]["layer"] in {"audit", "ghost"}
@@ -40,7 +41,7 @@ def test_more_than_a_value_or_where_values_are_nobodys_business_is_a_transfer(fu
 
 def with_a_number():
     """A recording of two tensors of one element: a number that may be read, and a secret that may not."""
-    recording = Recording(Policy(), "cpu", "submission.py")
+    recording = Recording(Policy(), DeviceMemory("cpu"), "submission.py")
     number, secret = torch.tensor(2.5), torch.tensor(7.5)
     for tensor in (number, secret):
         recording.register(tensor, len(recording.storages))
@@ -65,7 +66,7 @@ def test_a_number_that_was_written_over_may_not_be_read():
 
 @pytest.mark.parametrize("shape", [(6,), (2, 3)])
 def test_a_reshape_that_has_to_copy_is_a_copy_of_the_whole(shape):
-    recording = Recording(Policy(allow=frozenset({"view", "reshape"})), "cpu", "submission.py")
+    recording = Recording(Policy(allow=frozenset({"view", "reshape"})), DeviceMemory("cpu"), "submission.py")
     turned = torch.arange(6.0).view(2, 3).t()
     recording.register(turned, 0)
     with Audit(recording, {}):

@@ -82,3 +82,12 @@ def test_times_that_are_none(bad):
 
 def test_an_estimate_is_plain_data():
     assert estimate([(2.0, 4.0)] * 3) == Estimate(2.0, 4.0, 2.0, (2.0, 2.0), 3)
+
+
+@pytest.mark.parametrize(
+    ("pair", "count"),
+    [((10.0, 10.0), 60), ((99.0, 5000.0), 40), ((5.0, 5000.0), 60), ((20.0, 900.0), 60), ((100.0, 100.0), 20)],
+)
+def test_long_runs_are_repeated_less_often(pair, count):
+    assert len(repeat(lambda _, n: [pair] * n, 1e9, Rule())) == count
+    assert len(repeat(lambda _, n: [pair] * n, 1e9, Rule(most=10))) == 10

@@ -136,8 +136,8 @@ class Hanging:
                 )
         return process
 
-    def lease(self, platform: str, *, exclusive: bool) -> Any:
-        return self._spawner.lease(platform, exclusive=exclusive)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._spawner, name)
 
 
 def test_a_compiler_that_hangs_on_one_chip_costs_the_others_nothing(local_engine):
