@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
-
-import torch
 
 from kgb_gym.operators.baseline import resolve
 from kgb_gym.verdict import Hack, Status, Timing
 from kgb_gym.verification import profile, wire
 from kgb_gym.verification.gauge import Gauge, Watch, summary
+from kgb_gym.verification.one_ahead import one_ahead
 from kgb_gym.verification.plan import derive
 from kgb_gym.verification.playing import judge_again
 from kgb_gym.verification.rebuild import Kernels
@@ -52,7 +50,7 @@ def time_all(session: Session, player: Worker, kernels: Kernels) -> None:
         watch = Watch(Gauge(), session.spawner.visible)
         stack.callback(_note_clocks, session, watch)
         stack.enter_context(watch)
-        calls = stack.enter_context(packed_calls(session, trials))
+        calls = stack.enter_context(one_ahead(session.threads.ahead > 0, trials, lambda t: pack(play_call(session, t))))
         deadline = time.monotonic() + limit
         for number, trial in enumerate(trials):
             left = deadline - time.monotonic()
@@ -86,34 +84,6 @@ def time_all(session: Session, player: Worker, kernels: Kernels) -> None:
                 if question["look"]:
                     _look(session, trial, kernels, answer, out)
         session.ran("clock")
-
-
-@contextlib.contextmanager
-def packed_calls(
-    session: Session, trials: Sequence[Trial]
-) -> Iterator[Iterator[tuple[dict[str, Any], list[memoryview]]]]:
-    """The trials' calls in order, packed; where the judge has threads for it, each is made while the one before is timed
-    (by one thread, so that the player's host keeps the other cores)."""
-
-    def made(trial: Trial) -> tuple[dict[str, Any], list[memoryview]]:
-        return pack(play_call(session, trial))
-
-    if not session.threads.ahead:
-        yield map(made, trials)
-        return
-    pool = ThreadPoolExecutor(1, "kgb-calls", initializer=torch.set_num_threads, initargs=(1,))
-
-    def ahead() -> Iterator[tuple[dict[str, Any], list[memoryview]]]:
-        coming = pool.submit(made, trials[0])
-        for following in trials[1:]:
-            now, coming = coming.result(), pool.submit(made, following)
-            yield now
-        yield coming.result()
-
-    try:
-        yield ahead()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _note_clocks(session: Session, watch: Watch) -> None:

@@ -22,6 +22,7 @@ from kgb_gym.verification.clock import time_all
 from kgb_gym.verification.compiling import CompileRun
 from kgb_gym.verification.foresight import Foresight
 from kgb_gym.verification.loading import Loading
+from kgb_gym.verification.one_ahead import one_ahead
 from kgb_gym.verification.outcome import conclude
 from kgb_gym.verification.pipeline import play_cases
 from kgb_gym.verification.plan import chosen_cases, derive, uses_dtype
@@ -264,13 +265,15 @@ def _record_all(session: Session, recorder: Worker, loading: Loading) -> None:
     """Have every case recorded, and a drawn one again, at once and after all others (see `freshness`)."""
     wanted = freshness.first_candidate(session)
     kept: Trial | None = None
-    for number, trial in enumerate(session.trials):
-        keep = kept is None and wanted is not None and number >= wanted
-        _record(session, recorder, trial, keep=keep, last=trial is session.trials[-1])
-        if keep and trial.raised is None:
-            kept = trial
-            _record_again(session, recorder, trial, " at once")
-        loading.recorded(trial)
+    ahead = session.threads.ahead > 0 and session.job.pipelined
+    with one_ahead(ahead, session.trials, lambda t: _recording_call(session, t)) as calls:
+        for number, trial in enumerate(session.trials):
+            keep = kept is None and wanted is not None and number >= wanted
+            _record(session, recorder, trial, *next(calls), keep=keep, last=trial is session.trials[-1])
+            if keep and trial.raised is None:
+                kept = trial
+                _record_again(session, recorder, trial, " at once")
+            loading.recorded(trial)
     if kept is not None:
         _record_again(session, recorder, kept, "")
 
@@ -291,21 +294,26 @@ def _record_again(session: Session, recorder: Worker, trial: Trial, which: str) 
     freshness.compare(trial, again)
 
 
-def _record(session: Session, recorder: Worker, trial: Trial, *, keep: bool, last: bool) -> None:
-    """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
-    job, case = session.job, trial.case
-    question: dict[str, Any]
+def _recording_call(session: Session, trial: Trial) -> tuple[dict[str, Any], list[memoryview]]:
+    """The question for a case's record, and its bytes."""
     if session.operator.data_dependent:
-        question, blobs = live_question(session, trial)
-    else:
-        call = trial.interface.call(Maker(derive(job, case.id, "record"), tiled=True), case.params)
-        tree, blobs = pack(call)
-        question = {"interface": case.interface, "call": tree, "keep": keep}
-        question["readable"] = readable(session.operator, trial.interface, call)
-    question["last"] = last
+        return live_question(session, trial)
+    case = trial.case
+    call = trial.interface.call(Maker(derive(session.job, case.id, "record"), tiled=True), case.params)
+    tree, blobs = pack(call)
+    read = readable(session.operator, trial.interface, call)
+    return {"interface": case.interface, "call": tree, "readable": read}, blobs
+
+
+def _record(
+    session: Session, recorder: Worker, trial: Trial, question: dict[str, Any], blobs: list[memoryview], *,
+    keep: bool, last: bool,
+) -> None:  # fmt: skip
+    """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
+    question |= {"last": last} if session.operator.data_dependent else {"last": last, "keep": keep}
     trial.input_bytes = [len(b) for b in blobs]
-    doing = f"recording {case.id}"
-    answer, _ = exchange(session, recorder, question, blobs, seconds=job.limits.call_s, doing=doing)
+    answer, _ = exchange(session, recorder, question, blobs, seconds=session.job.limits.call_s,
+                         doing=f"recording {trial.case.id}")  # fmt: skip
     _take(session, trial, answer)
     if session.operator.data_dependent:
         trial.raised = None  # held back, it may have read what no kernel had written yet

@@ -20,6 +20,9 @@ from kgb_gym.operators.declaration import Call
 from kgb_gym.verification import tensors
 from kgb_gym.verification.tensors import over, storage_of
 
+SMALL_BYTES = 1 << 12
+"""Memory that may hold a number which is read."""
+
 
 class DeviceMemory:
     """Tensors that lie where they say.
@@ -83,10 +86,12 @@ class HostBacked(DeviceMemory):
 
     Args:
         device: `cuda`; `cpu` has each tensor stand for another one on the host, to try the same without a GPU.
+        read: whether values of large tensors may be read back. If not, what they are allocated with stays untouched.
     """
 
-    def __init__(self, device: str = "cuda") -> None:
+    def __init__(self, device: str = "cuda", read: bool = True) -> None:
         super().__init__(device)
+        self._read = read
         self._host: dict[int, tuple[StorageWeakRef, torch.UntypedStorage]] = {}
         """By the identity of the memory that is shown: whether that still exists, and the host's."""
 
@@ -139,11 +144,12 @@ class HostBacked(DeviceMemory):
         tensors.refill([self._backing(s) for s in storages], blobs)
 
     def poison(self, storage: torch.UntypedStorage, dtype: torch.dtype, start: int = 0) -> None:
-        here = storage.device.type == self.device
-        super().poison(self._backing(storage) if here else storage, dtype, start)
+        if not self._read and storage.nbytes() > SMALL_BYTES:
+            return
+        super().poison(self._backing(storage) if self._is_shown(storage) else storage, dtype, start)
 
     def first(self, tensor: torch.Tensor) -> Any:
-        return super().first(self.host(tensor) if self._is_shown(tensor) else tensor)
+        return super().first(self.host(tensor) if self._is_shown(tensor.untyped_storage()) else tensor)
 
     def show(self, host: torch.Tensor, storage: torch.UntypedStorage | None = None) -> torch.Tensor:
         """A tensor of the device over a host's memory, of which `storage` may already be shown."""
@@ -177,7 +183,7 @@ class HostBacked(DeviceMemory):
 
     def _down(self, value: Any, given: _Given) -> Any:
         """An argument as it is on the host."""
-        if isinstance(value, torch.Tensor) and self._is_shown(value):
+        if isinstance(value, torch.Tensor) and self._is_shown(value.untyped_storage()):
             if given.grows:
                 self._make_resizable(value.untyped_storage())
             given.pairs.append((self.host(value), value))
@@ -214,10 +220,10 @@ class HostBacked(DeviceMemory):
         if not host.resizable():
             self._host[storage._cdata] = (StorageWeakRef(storage), host.clone())
 
-    def _is_shown(self, tensor: torch.Tensor) -> bool:
-        if tensor.device.type != self.device:
+    def _is_shown(self, storage: torch.UntypedStorage) -> bool:
+        if storage.device.type != self.device:
             return False
-        return self.device != "cpu" or tensor.untyped_storage()._cdata in self._host
+        return self.device != "cpu" or storage._cdata in self._host
 
     def _backing(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
         known = self._host.get(storage._cdata)

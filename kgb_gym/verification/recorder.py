@@ -73,9 +73,10 @@ def serve(sock: socket.socket, config: Mapping[str, Any]) -> None:
     head = wire.greet(sock)
     filename = str(Path(config["scratch"]) / f"{MODULE}.py")
     Path(filename).write_text(head["text"], encoding="utf-8")
-    memory = HostBacked(head["device"]) if config.get("host_backed") else DeviceMemory(head["device"])
-    memory.install()
     data_dependent = bool(head.get("data_dependent"))
+    host_backed = bool(config.get("host_backed"))
+    memory = HostBacked(head["device"], read=data_dependent) if host_backed else DeviceMemory(head["device"])
+    memory.install()
     held = Held(filename, live=bool(head.get("live")))
     held.install()
     if held.live and memory.device == "cpu":

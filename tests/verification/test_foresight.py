@@ -10,8 +10,8 @@ from kgb_gym.operators import get
 from kgb_gym.operators.compare import same_bits_or_nan
 from kgb_gym.platforms import get as get_platform
 from kgb_gym.verification import foresight
-from kgb_gym.verification.clock import packed_calls
 from kgb_gym.verification.foresight import Foresight
+from kgb_gym.verification.one_ahead import one_ahead
 from kgb_gym.verification.protocols import Job, Threads
 from kgb_gym.verification.session import Session, Trial
 
@@ -86,23 +86,29 @@ def test_no_more_is_begun_than_may_wait(monkeypatch):
     ahead.close()
 
 
-@pytest.mark.parametrize("count", [1, 2, 7])
-def test_calls_to_be_timed_come_in_order_whoever_makes_them(count):
-    made = {}
-    for threads in (Threads(), Threads(own=1, ahead=1, each=1)):
-        session = session_of("aten/cos")
-        session.threads = threads
-        with packed_calls(session, session.trials[:count]) as calls:
-            made[threads.ahead] = [(tree, [bytes(b) for b in blobs]) for tree, blobs in calls]
-    assert made[0] == made[1] and len(made[0]) == count
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_what_is_made_one_ahead_comes_in_order(ahead, count):
+    made, seen = [], []
+    with one_ahead(ahead, range(count), lambda n: made.append(n) or n * n) as results:
+        for result in results:
+            seen.append(result)
+            time.sleep(0.01)
+            assert len(made) <= len(seen) + ahead
+    assert seen == [n * n for n in range(count)] and made == list(range(count))
 
 
-def test_calls_are_not_made_for_nobody():
-    session = session_of("aten/cos")
-    session.threads = Threads(own=1, ahead=1, each=1)
-    with packed_calls(session, session.trials) as calls:
-        next(calls)
-    assert not [t for t in threading.enumerate() if t.name.startswith("kgb-calls")]
+def test_nothing_is_made_for_nobody():
+    def make(n):
+        if n == 1:
+            raise ValueError("no")
+        return n
+
+    with one_ahead(True, range(9), make) as results:
+        assert next(results) == 0
+        with pytest.raises(ValueError, match="no"):
+            next(results)
+    assert not [t for t in threading.enumerate() if t.name.startswith("kgb-ahead")]
 
 
 def test_what_fails_ahead_is_raised_where_it_is_taken(monkeypatch):

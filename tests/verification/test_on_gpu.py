@@ -93,3 +93,32 @@ def test_timers(engine: LocalEngine, timer: Timer) -> None:
     timed = [c.timing for c in verdict.cases if c.timing is not None]
     assert timed and all(t.cache == timer.cache and t.repeats <= timer.most for t in timed)
     assert timer.method == "auto" or all(t.method == timer.method for t in timed)
+
+
+WRAPPER = """
+
+
+def cos(self):
+    kind = self.dtype if self.dtype.is_floating_point else torch.float32
+    with torch.cuda.device(self.device), torch.cuda.device_of(self):
+        assert self.is_cuda and self.device == torch.device("cuda", torch.cuda.current_device())
+        assert torch.cuda.get_device_properties(self.device).multi_processor_count > 1 and torch.cuda.is_available()
+        out = torch.empty(0, dtype=kind, device="cuda")
+        out.resize_(self.shape)
+        assert out.shape == self.shape
+        dense = self.new_zeros(self.shape).copy_(self).contiguous().view(-1).reshape(self.shape)
+        constants = [torch.tensor(3.0, device=self.device), self.new_tensor(2), torch.as_tensor(1.5, device="cuda"),
+                     torch.full((2,), 1.0, device="cuda"), torch.zeros((), device=self.device).to(torch.float64),
+                     torch.scalar_tensor(2.0, device="cuda"), torch.tensor(1).cuda(), self.new_ones(4)[1:]]
+        assert all(c.is_cuda and c.device == self.device for c in constants)
+        seen = torch.view_as_real(torch.empty(3, dtype=torch.complex64, device="cuda")).real
+        assert seen.is_cuda and torch.result_type(torch.empty((), dtype=kind), 1.0).is_floating_point
+    return launch(dense, out)
+"""
+
+
+def test_a_wrapper_does_while_it_is_recorded_what_it_may_do_on_the_device(engine: LocalEngine) -> None:
+    """A recorder has no context: its tensors only pass for the device's (see `memory`)."""
+    source = HEAD + KERNEL.replace("MASK", "n") + FOOT[: FOOT.index("\n\n\ndef cos")] + WRAPPER
+    verdict = judge(engine, "aten/cos", source, "quick")
+    assert verdict.status is Status.PASSED, verdict.message
