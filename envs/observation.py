@@ -91,8 +91,8 @@ def describe(verdict: Verdict, what: str) -> str:
         lines.append("The harness failed, not you: this step is unscored and used no submission. Send it again.")
     elif verdict.clean:
         lines.append("A clean pass: every case is right and nothing was got round.")
-    if verdict.message:
-        lines.append(clip(verdict.message, MAX_DETAIL))
+    if headline := _headline(verdict):
+        lines.append(clip(headline, MAX_DETAIL))
     lines += [
         f"- {h.layer}/{h.rule}{f', line {h.line}' if h.line else ''}: {h.message}"
         for h in verdict.hacks[:SHOWN_FAILURES]
@@ -107,10 +107,27 @@ def describe(verdict: Verdict, what: str) -> str:
     return "\n".join(lines)
 
 
+def _headline(verdict: Verdict) -> str:
+    """The verdict's message; where it goes on with failing cases, which are described below, what comes before them."""
+    if verdict.status not in (Status.MISMATCH, Status.RUNTIME_ERROR):
+        return verdict.message
+    places = [verdict.message.find(c.case) for c in _failed(verdict)[:SHOWN_FAILURES]]
+    first = min((p for p in places if p >= 0), default=len(verdict.message))
+    return verdict.message[:first].rstrip()
+
+
+def _failed(verdict: Verdict) -> list[CaseResult]:
+    return [c for c in verdict.cases if not c.passed and not c.skipped]
+
+
 def differences(verdict: Verdict) -> str:
     """The failing cases, one or two lines each; empty if none failed."""
-    failed = [c for c in verdict.cases if not c.passed and not c.skipped]
-    lines = [_failure(c) for c in failed[:SHOWN_FAILURES]]
+    failed = _failed(verdict)
+    lines, said = [], set()
+    for case in failed[:SHOWN_FAILURES]:
+        again = bool(case.error) and case.difference is None and case.error in said
+        lines.append(f"- {_name(case)}: the same" if again else _failure(case))
+        said.add(case.error)
     if len(failed) > SHOWN_FAILURES:
         lines.append(f"- and {len(failed) - SHOWN_FAILURES} more")
     return "\n".join(lines)
