@@ -127,10 +127,10 @@ def _staged(engine: LocalEngine, asked: Job, which: str, target: float | None, r
                verdicts[0].durations["total"], target, detail=by_stage(verdicts[1:]))  # fmt: skip
 
 
-def pipelining(platform: str, repeats: int | None = None) -> Iterator[Row]:
+def pipelining(platform: str) -> Iterator[Row]:
     """A verification with cases made ready (on a GPU: kernels compiled, too) ahead, and without, in turn."""
     suite = get_platform(platform).default_suite
-    repeats = repeats or (2 if get_platform(platform).timed else 6)
+    repeats = 2 if get_platform(platform).timed else 6
     with LocalEngine(1, platform) as engine:
         for name in WARM:
             times: dict[bool, list[float]] = {True: [], False: []}

@@ -76,8 +76,7 @@ class Channel:
         """Kill a child's tree and return its exit status (minus the signal's number); None if it is not known in time."""
         with self._lock:
             if number not in self._ended:
-                with contextlib.suppress(OSError):
-                    self._sock.send(json.dumps({"op": "kill", "id": number}).encode())
+                self._order_kill(number)
             until = time.monotonic() + wait_s
             while number not in self._ended and time.monotonic() < until and self._sock.fileno() >= 0:
                 poll = select.poll()
@@ -91,7 +90,11 @@ class Channel:
 
     def kill_soon(self, number: int) -> None:
         """Have a child's tree killed, without waiting for it."""
-        with self._lock, contextlib.suppress(OSError):
+        with self._lock:
+            self._order_kill(number)
+
+    def _order_kill(self, number: int) -> None:
+        with contextlib.suppress(OSError):
             self._sock.send(json.dumps({"op": "kill", "id": number}).encode())
 
     def _read(self) -> dict[str, Any]:

@@ -78,7 +78,11 @@ class Audit(TorchDispatchMode):
         out = carry_out(func, args, kwargs)
         if held:
             recording.follow(held[0], args[0])
-        if verb in {"copy", "place", "view"} and recording.data_dependent and _brings_home(out, recording.device):
+        if (
+            verb in {"copy", "place", "view"}
+            and recording.data_dependent
+            and _brings_home(out, recording.memory.device)
+        ):
             self._count_read()
             return out
         with self.lifted():

@@ -78,6 +78,8 @@ class Compiler:
 
     def before(self, launch: Launch) -> None:
         """Nothing is compiled twice: what a thread compiles now is waited for, what none has begun is the caller's."""
+        if not self._known:
+            return
         key = _key(launch, self._constants)
         with self._lock:
             self._waiting.pop(key, None)

@@ -310,7 +310,7 @@ def _record(
     keep: bool, last: bool,
 ) -> None:  # fmt: skip
     """Have one case recorded. A broken rule ends the verification; an exception fails the case."""
-    question |= {"last": last} if session.operator.data_dependent else {"last": last, "keep": keep}
+    question |= {"last": last, "keep": keep}
     trial.input_bytes = [len(b) for b in blobs]
     answer, _ = exchange(session, recorder, question, blobs, seconds=session.job.limits.call_s,
                          doing=f"recording {trial.case.id}")  # fmt: skip

@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from kgb_gym.operators.declaration import Call
 from kgb_gym.verification import tensors
+from kgb_gym.verification.record import View
 from kgb_gym.verification.tensors import over, storage_of
 
 SMALL_BYTES = 1 << 12
@@ -154,7 +155,14 @@ class HostBacked(DeviceMemory):
     def show(self, host: torch.Tensor, storage: torch.UntypedStorage | None = None) -> torch.Tensor:
         """A tensor of the device over a host's memory, of which `storage` may already be shown."""
         storage = self._show(host.untyped_storage()) if storage is None else storage
-        made = self._over(storage, host)
+        if self.device == "cpu":
+            return View.of(host).on(storage)
+        # Not as `View.on` does it: an operator that guards its device makes CUDA take a context.
+        geometry = {
+            "size": tuple(host.shape), "stride": tuple(host.stride()), "storage_offset": host.storage_offset(),
+            "dtype": host.dtype, "device": storage.device,
+        }  # fmt: skip
+        made: torch.Tensor = _BUILD._construct_CUDA_Tensor_From_Storage_And_Metadata(geometry, storage)
         made = torch._conj(made) if host.is_conj() else made
         return torch._neg_view(made) if host.is_neg() else made
 
@@ -164,12 +172,7 @@ class HostBacked(DeviceMemory):
         Raises:
             RuntimeError: its memory is not one that was shown here.
         """
-        made = torch.empty(0, dtype=tensor.dtype)
-        made.set_(
-            self._backing(tensor.untyped_storage()), tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
-        )
-        made = torch._conj(made) if tensor.is_conj() else made
-        return torch._neg_view(made) if tensor.is_neg() else made
+        return View.of(tensor).on(self._backing(tensor.untyped_storage()))
 
     def run(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         given = _Given(grows=func._schema.name.startswith("aten::resize"))
@@ -235,19 +238,6 @@ class HostBacked(DeviceMemory):
         where = torch.device(self.device, 0) if self.device == "cuda" else torch.device(self.device)
         made: torch.UntypedStorage = _BUILD._construct_storage_from_data_pointer(host.data_ptr(), where, host.nbytes())
         self._host[made._cdata] = (StorageWeakRef(made), host)
-        return made
-
-    def _over(self, storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
-        if self.device == "cpu":
-            empty = torch.empty(0, dtype=like.dtype)
-            empty.set_(storage, like.storage_offset(), tuple(like.shape), like.stride())
-            return empty
-        # Not by `set_`: an operator that guards its device makes CUDA take a context.
-        geometry = {
-            "size": tuple(like.shape), "stride": tuple(like.stride()), "storage_offset": like.storage_offset(),
-            "dtype": like.dtype, "device": storage.device,
-        }  # fmt: skip
-        made: torch.Tensor = _BUILD._construct_CUDA_Tensor_From_Storage_And_Metadata(geometry, storage)
         return made
 
     def _made_on_host(self, original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

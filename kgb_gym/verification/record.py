@@ -56,6 +56,14 @@ class View:
     conj: bool = False
     neg: bool = False
 
+    @classmethod
+    def of(cls, tensor: torch.Tensor, storage: int = 0) -> View:
+        """A tensor's geometry, its memory by the number that it has."""
+        return cls(
+            storage, tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()),
+            tensor.is_conj(), tensor.is_neg(),
+        )  # fmt: skip
+
     @property
     def numel(self) -> int:
         return math.prod(self.size)

@@ -32,7 +32,7 @@ class Recording:
         """False lets native compute pass unrecorded, to measure what the other layers make of it."""
         self.policy = policy
         self.data_dependent = data_dependent
-        self.memory, self.device = memory, memory.device
+        self.memory = memory
         self.filename = filename
         self.storages: list[Storage] = []
         self.steps: list[Step] = []
@@ -75,8 +75,8 @@ class Recording:
         """The geometry of a tensor over a known storage; a foreign one ends the call."""
         if type(tensor) is not torch.Tensor and type(tensor) is not torch.nn.Parameter:
             self.stop("contract", "tensor-type", f"{what} is a {type(tensor).__name__}, not a torch.Tensor")
-        if tensor.device.type != self.device:
-            self.stop("audit", "host-transfer", f"{what} is on {tensor.device.type}, not on {self.device}")
+        if tensor.device.type != self.memory.device:
+            self.stop("audit", "host-transfer", f"{what} is on {tensor.device.type}, not on {self.memory.device}")
         index = self._index.get(tensor.untyped_storage()._cdata)
         if index is None:
             self.stop(
@@ -85,10 +85,7 @@ class Recording:
                 "kernels (or it was kept from an earlier call)",
             )  # fmt: skip
         assert index is not None
-        return View(
-            index, tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()),
-            tensor.is_conj(), tensor.is_neg(),
-        )  # fmt: skip
+        return View.of(tensor, index)
 
     def stop(self, layer: str, rule: str, message: str) -> None:
         self.violations.append({"layer": layer, "rule": rule, "message": message, "line": self.line()})
